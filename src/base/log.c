@@ -1,0 +1,111 @@
+/* log.c - one lock, one line at a time. */
+#include "base/log.h"
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static enum log_level level = LOG_NORMAL;
+static int json, drawn;
+static double last_drawn = -1e9;
+
+void log_setup(enum log_level l, int as_json)
+{
+    level = l;
+    json = as_json;
+}
+
+int log_json(void)
+{
+    return json;
+}
+
+int log_is_terminal(void)
+{
+    return isatty(STDERR_FILENO);
+}
+
+static void erase(void)
+{
+    if (drawn) fputs("\r\033[K", stderr);
+    drawn = 0;
+}
+
+static void say(const char *fmt, va_list ap)
+{
+    pthread_mutex_lock(&lock);
+    erase();
+    fputs("darkroom: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    pthread_mutex_unlock(&lock);
+}
+
+#define SAY_AT(min)                                                                                \
+    do {                                                                                           \
+        va_list ap;                                                                                \
+        if (level < (min)) return;                                                                 \
+        va_start(ap, fmt);                                                                         \
+        say(fmt, ap);                                                                              \
+        va_end(ap);                                                                                \
+    } while (0)
+
+void log_warn(const char *fmt, ...)
+{
+    SAY_AT(LOG_QUIET);
+}
+
+void log_info(const char *fmt, ...)
+{
+    SAY_AT(LOG_NORMAL);
+}
+
+void log_debug(const char *fmt, ...)
+{
+    SAY_AT(LOG_VERBOSE);
+}
+
+void log_progress(const char *fmt, ...)
+{
+    double every = log_is_terminal() ? 0.2 : 60, now = clock_now();
+    if (level < LOG_NORMAL) return;
+    pthread_mutex_lock(&lock);
+    if (last_drawn < 0) last_drawn = log_is_terminal() ? 0 : now; /* first plain line after a minute */
+    if (now - last_drawn >= every) {
+        va_list ap;
+        char line[512];
+        va_start(ap, fmt);
+        vsnprintf(line, sizeof line, fmt, ap);
+        va_end(ap);
+        if (log_is_terminal()) {
+            fprintf(stderr, "\r\033[K%s", line);
+            drawn = 1;
+        } else {
+            fprintf(stderr, "darkroom: %s\n", line);
+        }
+        fflush(stderr);
+        last_drawn = now;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void log_progress_end(void)
+{
+    pthread_mutex_lock(&lock);
+    erase();
+    fflush(stderr);
+    pthread_mutex_unlock(&lock);
+}
+
+void log_event(const char *object)
+{
+    if (!json) return;
+    pthread_mutex_lock(&lock);
+    puts(object);
+    fflush(stdout);
+    pthread_mutex_unlock(&lock);
+}
