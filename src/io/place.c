@@ -1,5 +1,6 @@
 /* place.c - the local folder. Temp files stand beside their target (same file system, so
- * rename is atomic) and are named NAME.<pid>.tmp. */
+ * rename is atomic) and are named NAME.<host>.<pid>.tmp, so that gc can tell a leftover from a
+ * file that someone is writing. */
 #include "io/place.h"
 #include "base/err.h"
 #include "base/fault.h"
@@ -9,10 +10,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { BUFFER = 256 << 10 };
@@ -143,6 +146,49 @@ int place_list(struct place *p, const char *folder, struct names *out)
     return rc;
 }
 
+/* NAME.<host>.<pid>.tmp of a process that is gone, or of another host and a day old. */
+static int is_leftover(int folder, const char *name)
+{
+    char host[64] = "";
+    struct stat st;
+    gethostname(host, sizeof host - 1);
+    size_t n = strlen(name), h = strlen(host);
+    const char *pid = n > 4 ? name + n - 4 : name;
+    while (pid > name && pid[-1] != '.') pid--;
+    if (pid <= name + h || strncmp(pid - 1 - h, host, h))
+        return !fstatat(folder, name, &st, 0) && time(NULL) - st.st_mtime > 86400;
+    long id = strtol(pid, NULL, 10);
+    return id > 0 && kill((pid_t)id, 0) && errno == ESRCH;
+}
+
+static int sweep_folder(const char *path, int depth, int *removed)
+{
+    DIR *d = opendir(path);
+    int rc = 0;
+    if (!d) return errno == ENOENT ? 0 : fail_output(path);
+    for (struct dirent *e; !rc && (e = readdir(d));) {
+        struct stat st;
+        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || e->d_name[0] == '.') continue;
+        if (S_ISDIR(st.st_mode) && depth < 4) {
+            struct str inner = {0};
+            str_printf(&inner, "%s/%s", path, e->d_name);
+            rc = sweep_folder(inner.p, depth + 1, removed);
+            str_release(&inner);
+        } else if (S_ISREG(st.st_mode) && str_ends(e->d_name, ".tmp") && is_leftover(dirfd(d), e->d_name)) {
+            if (unlinkat(dirfd(d), e->d_name, 0)) rc = fail_output(e->d_name);
+            else ++*removed;
+        }
+    }
+    closedir(d);
+    return rc;
+}
+
+int place_sweep(struct place *p, int *removed)
+{
+    *removed = 0;
+    return sweep_folder(p->root, 0, removed);
+}
+
 void names_add(struct names *n, const char *name)
 {
     vec_push(n->list, n->count, n->cap);
@@ -171,7 +217,9 @@ int place_create(struct place *p, const char *name, struct sink **out)
     struct sink *s = mem_alloc(sizeof *s);
     struct str temp = {0};
     s->path = path_of(p, name);
-    str_printf(&temp, "%s.%ld.tmp", s->path, (long)getpid());
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    str_printf(&temp, "%s.%s.%ld.tmp", s->path, host, (long)getpid());
     s->temp = str_steal(&temp);
     int rc = make_folders(s->path);
     if (!rc) {

@@ -20,6 +20,9 @@ int place_read(struct place *p, const char *name, struct str *out, size_t limit)
 int place_map(struct place *p, const char *name, struct file_map *out);
 int place_remove(struct place *p, const char *name); /* 0 also when it was not there */
 
+/* Remove temp files whose writer is gone. Files being written are left alone. */
+int place_sweep(struct place *p, int *removed);
+
 /* Names in a folder, sorted by bytes, without the folder's own name; files only.
  * A missing folder is empty. */
 struct names {

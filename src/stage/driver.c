@@ -228,6 +228,12 @@ int stage_run(struct stage *s)
     return f.rc ? err_set(f.rc, "%s", f.why) : 0;
 }
 
+int stage_over(const struct stage *s)
+{
+    const struct flow *f = s->flow;
+    return !f || atomic_load(&f->over);
+}
+
 double stage_busy(const struct stage *s, int box)
 {
     const struct flow *f = s->flow;

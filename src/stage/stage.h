@@ -34,6 +34,9 @@ struct stage {
 /* 0, the first error of any box, or ERR_STOPPED after a signal. */
 int stage_run(struct stage *s);
 
+/* Has the running stage been stopped? For boxes that wait on something of their own. */
+int stage_over(const struct stage *s);
+
 /* Seconds per thread that box i has spent in work so far; the largest is the bottleneck. */
 double stage_busy(const struct stage *s, int i);
 const char *stage_bottleneck(const struct stage *s);

@@ -1,0 +1,180 @@
+/* place.c - status, verify and gc: what is in a place, whether it is whole, what is left over. */
+#include "cmd/verbs.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "data/receipt.h"
+#include "format/json.h"
+#include "io/place.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const products[] = {"embed", "score", "filter", "dedup-clusters", "dedup-pairs",
+                                       "dedup-eps", "export"};
+
+struct tally {
+    int64_t partitions, done, missing, bad;
+    int64_t samples, rows, errors[BAD_COUNT];
+};
+
+static int open_one(struct place **p, const char **args, int nargs, const char *verb)
+{
+    if (nargs != 1) return err_set(ERR_USAGE, "%s takes one PLACE", verb);
+    return place_open(p, args[0], 0);
+}
+
+static void count_receipt(struct tally *t, const struct receipt *r)
+{
+    t->done++;
+    t->samples += r->samples;
+    t->rows += r->rows;
+    for (int b = 1; b < BAD_COUNT; b++) t->errors[b] += r->errors[b];
+}
+
+/* Look at every partition's receipt; `rehash` also reads the outputs again. Disagreements are
+ * told one by one and counted. */
+static int walk_product(struct tally *t, struct place *p, const char *product, int rehash)
+{
+    struct run run = {0};
+    memset(t, 0, sizeof *t);
+    int rc = run_load(&run, p, product);
+    if (rc) return rc;
+    const char *count = run_get(&run, "partitions");
+    t->partitions = count ? strtoll(count, NULL, 10) : 0;
+    for (int64_t i = 0; i < t->partitions; i++) {
+        struct receipt r;
+        rc = receipt_load(&r, p, product, i, partition_digits(t->partitions));
+        if (!rc && strcmp(r.fingerprint, run.fingerprint))
+            rc = err_set(ERR_STALE, "partition %" PRId64 ": its receipt is of another run", i);
+        if (!rc) rc = receipt_check(&r, p, rehash);
+        if (!rc) count_receipt(t, &r);
+        else if (rc == ERR_INPUT) t->missing++;
+        else t->bad++, log_warn("%s", err_text());
+        receipt_release(&r);
+        if (rehash) log_progress("verify %s: %" PRId64 " of %" PRId64 " partitions", product, i + 1, t->partitions);
+    }
+    log_progress_end();
+    run_release(&run);
+    return 0;
+}
+
+static void print_errors(struct str *out, const int64_t errors[BAD_COUNT], const char *colon)
+{
+    const char *comma = "";
+    for (int b = 1; b < BAD_COUNT; b++) {
+        if (!errors[b]) continue;
+        str_printf(out, colon, comma, bad_name(b), errors[b]);
+        comma = ", ";
+    }
+}
+
+static int64_t sum_errors(const struct tally *t)
+{
+    int64_t n = 0;
+    for (int b = 1; b < BAD_COUNT; b++) n += t->errors[b];
+    return n;
+}
+
+static void print_tally(const char *product, const struct tally *t, int json)
+{
+    struct str e = {0};
+    str_puts(&e, "");
+    print_errors(&e, t->errors, json ? "%s\"%s\": %" PRId64 : "%s%s %" PRId64);
+    if (json)
+        printf("{\"product\": \"%s\", \"partitions\": %" PRId64 ", \"done\": %" PRId64
+               ", \"missing\": %" PRId64 ", \"bad\": %" PRId64 ", \"samples\": %" PRId64
+               ", \"rows\": %" PRId64 ", \"errors\": {%s}}\n",
+               product, t->partitions, t->done, t->missing, t->bad, t->samples, t->rows, e.p ? e.p : "");
+    else
+        printf("%s: %" PRId64 " of %" PRId64 " partitions done, %" PRId64 " missing, %" PRId64
+               " disagree; %" PRId64 " samples = %" PRId64 " rows + %" PRId64 " errors%s%s%s\n",
+               product, t->done, t->partitions, t->missing, t->bad, t->samples, t->rows,
+               sum_errors(t), e.len ? " (" : "", e.p ? e.p : "", e.len ? ")" : "");
+    str_release(&e);
+}
+
+/* live/<task>.json of tasks that run or ran: one line each. */
+static void print_live(struct place *p, const char *product)
+{
+    struct names n = {0};
+    struct str folder = {0};
+    str_printf(&folder, "_darkroom/%s/live", product);
+    if (place_list(p, folder.p, &n)) n.count = 0;
+    for (size_t i = 0; i < n.count; i++) {
+        struct arena a = {0};
+        struct str name = {0}, text = {0};
+        struct json *j;
+        str_printf(&name, "%s/%s", folder.p, n.list[i]);
+        if (!place_read(p, name.p, &text, 1 << 20) && !json_parse(&j, text.p, text.len, &a))
+            printf("  task %s on %s at %s: %s, %" PRId64 " samples, last error: %s\n",
+                   json_text(j, "task", "?"), json_text(j, "host", "?"), json_text(j, "time", "?"),
+                   json_text(j, "state", "?"), json_int(j, "samples", 0), json_text(j, "last_error", "none"));
+        str_release(&name);
+        str_release(&text);
+        arena_release(&a);
+    }
+    str_release(&folder);
+    names_release(&n);
+}
+
+/* Walk every product of the place: 7 when something disagrees. */
+static int walk_place(struct common *c, const char **args, int nargs, const char *verb, int rehash)
+{
+    struct place *p;
+    int rc = open_one(&p, args, nargs, verb), found = 0, disagree = 0;
+    if (rc) return rc;
+    for (size_t i = 0; i < sizeof products / sizeof *products && !rc; i++) {
+        struct tally t;
+        struct str run = {0};
+        str_printf(&run, "_darkroom/%s/run.json", products[i]);
+        if (place_exists(p, run.p, NULL) && !(rc = walk_product(&t, p, products[i], rehash))) {
+            print_tally(products[i], &t, c->json);
+            if (!rehash && !c->json) print_live(p, products[i]);
+            found = 1;
+            disagree |= t.bad > 0;
+        }
+        str_release(&run);
+    }
+    if (!rc && !found) rc = err_set(ERR_INPUT, "%s: nothing that darkroom made is here", place_url(p));
+    if (!rc && disagree) rc = err_set(ERR_STALE, "%s: files and receipts disagree; run the same command again to redo those partitions", place_url(p));
+    place_close(p);
+    return rc;
+}
+
+static int run_status(void *options, const char **args, int nargs)
+{
+    int rc = walk_place(options, args, nargs, "status", 0);
+    return rc == ERR_STALE ? 0 : rc; /* status tells; verify judges */
+}
+
+static int run_verify(void *options, const char **args, int nargs)
+{
+    return walk_place(options, args, nargs, "verify", 1);
+}
+
+static int run_gc(void *options, const char **args, int nargs)
+{
+    struct place *p;
+    int removed = 0, rc = open_one(&p, args, nargs, "gc");
+    (void)options;
+    if (rc) return rc;
+    rc = place_sweep(p, &removed);
+    if (!rc) printf("%d leftover file%s removed\n", removed, removed == 1 ? "" : "s");
+    place_close(p);
+    return rc;
+}
+
+const struct verb status_verb = {
+    "status", "PLACE", "what is done, missing or bad in a place",
+    "  darkroom status place\n  darkroom status --json place\n", NULL, NULL, sizeof(struct common), run_status};
+const struct verb verify_verb = {
+    "verify", "PLACE", "read every output again and compare with its receipt",
+    "  darkroom verify place && echo whole\n", NULL, NULL, sizeof(struct common), run_verify};
+const struct verb gc_verb = {
+    "gc", "PLACE", "remove what interrupted runs left behind",
+    "  darkroom gc place\n",
+    "Only temporary files whose writer is gone are removed; a running task is never disturbed.\n",
+    NULL, sizeof(struct common), run_gc};

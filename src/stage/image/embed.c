@@ -1,0 +1,389 @@
+/* embed.c - from shards to CLIP embeddings, in clip-retrieval's layout.
+ * Plan (which partitions are not done yet), open the model, run the boxes, tell what happened.
+ * The same command again finds everything done. */
+#include "stage/image/embed.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/source.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define AT(f) offsetof(struct embed_options, f)
+
+static const struct opt options[] = {
+    {"model", "clip-model,model-name", 0, OPT_STR, AT(model), "ViT-B/32", "NAME", "folder, weights file, or name of a model; tiny is built in", 0},
+    {"model-dir", "clip-cache-path", 0, OPT_STR, AT(model_dir), NULL, "DIR", "folder in which models are looked up first", 0},
+    {"activation", NULL, 0, OPT_CHOICE, AT(activation), "auto", "auto|gelu|quick_gelu", "for weights without a configuration", 0},
+    {"image-size", NULL, 0, OPT_INT, AT(image_size), "0", "S", "another input size; position embeddings are resized", 0},
+    {"vocab", NULL, 0, OPT_STR, AT(vocab), NULL, "FILE", "bpe_simple_vocab_16e6.txt.gz, or a folder with vocab.json and merges.txt", 0},
+    {"metadata", NULL, 0, OPT_FLAG, AT(metadata), NULL, NULL, "keep the fields of the .json files", 0},
+    {"dtype", NULL, 0, OPT_CHOICE, AT(dtype), "f16", "f16|f32", "of the embeddings written", OPT_PRINTED},
+    {"normalize", "normalize-embeddings", 0, OPT_BOOL, AT(normalize), "true", "BOOL", "scale every embedding to length 1", OPT_PRINTED},
+    {"exif-orient", NULL, 0, OPT_FLAG, AT(exif_orient), NULL, NULL, "turn pictures as EXIF says (Pillow does not, DALI does)", OPT_PRINTED},
+    {"keep-damaged", NULL, 0, OPT_FLAG, AT(keep_damaged), NULL, NULL, "use damaged pictures as far as they decode", OPT_PRINTED},
+    {"allow-unterminated", NULL, 0, OPT_FLAG, AT(allow_unterminated), NULL, NULL, "tars without end-of-archive blocks are whole", OPT_PRINTED},
+    {"max-bad", NULL, 0, OPT_STR, AT(max_bad), "1%", "N|P%", "more bad samples than this: exit 3", 0},
+    {"allow-pipe", NULL, 0, OPT_FLAG, AT(allow_pipe), NULL, NULL, "run pipe: commands that come from a list file", 0},
+    {"force-new-run", NULL, 0, OPT_FLAG, AT(force_new_run), NULL, NULL, "replace another run that is in the place", 0},
+    {"batch-size", NULL, 0, OPT_INT, AT(batch_size), "256", "N", "most samples in one device call", 0},
+    {"input-format", NULL, 0, OPT_CHOICE, AT(input_format), "auto", "auto|webdataset|files", "what the inputs are", OPT_PEER},
+    {"wds-image-key", NULL, 0, OPT_STR, AT(image_key), NULL, "EXT", "extension of pictures; else the first of jpg jpeg png webp gif bmp", OPT_PEER | OPT_PRINTED},
+    {"wds-caption-key", NULL, 0, OPT_STR, AT(caption_key), "txt", "EXT", "extension of captions", OPT_PEER | OPT_PRINTED},
+    {"enable-image", NULL, 0, OPT_BOOL, AT(enable_image), "true", "BOOL", "embed pictures", OPT_PEER | OPT_PRINTED},
+    {"enable-text", NULL, 0, OPT_BOOL, AT(enable_text), "auto", "BOOL", "embed captions; off by itself when the model cannot", OPT_PEER},
+    {"enable-metadata", NULL, 0, OPT_BOOL, AT(enable_metadata), "false", "BOOL", "the same as --metadata", OPT_PEER},
+    {"num-prepro-workers", NULL, 0, OPT_INT, AT(decoders), "0", "N", "decoding threads; 0 = as --threads", OPT_PEER},
+    {"write-batch-size", NULL, 0, OPT_INT, AT(write_batch_size), "0", "N", "samples per output partition; else one partition per shard", OPT_PEER},
+    {"output-partition-count", NULL, 0, OPT_INT, AT(partition_count), "0", "N", "number of output partitions", OPT_PEER},
+    {"wds-number-file-per-input-file", NULL, 0, OPT_INT, AT(samples_per_shard), "10000", "N", "samples per shard assumed by --write-batch-size", OPT_PEER},
+    {"distribution-strategy", NULL, 0, OPT_STR, AT(strategy), "sequential", "S", "sequential; for clusters use --task", OPT_PEER},
+    {"cache-path", NULL, 0, OPT_STR, AT(cache_path), NULL, "DIR", "ignored: shards are streamed", OPT_PEER},
+    {"use-jit", NULL, 0, OPT_BOOL, AT(use_jit), "false", "BOOL", "ignored: there is no Python to compile", OPT_PEER},
+    {"use-mclip", NULL, 0, OPT_BOOL, AT(use_mclip), "false", "BOOL", "true is refused: multilingual text towers are not read", OPT_PEER},
+    {"mclip-model", NULL, 0, OPT_STR, AT(mclip_model), NULL, "NAME", "ignored without --use-mclip", OPT_PEER},
+    {"enable-wandb", NULL, 0, OPT_BOOL, AT(enable_wandb), "false", "BOOL", "true is refused: see --json", OPT_PEER},
+    {"wandb-project", NULL, 0, OPT_STR, AT(wandb_project), NULL, "NAME", "ignored without --enable-wandb", OPT_PEER},
+    OPT_END};
+
+static int check_options(const struct embed_options *o)
+{
+    if (o->use_mclip) return err_set(ERR_USAGE, "--use-mclip true: multilingual text towers are not supported; use --enable-text false");
+    if (o->enable_wandb) return err_set(ERR_USAGE, "--enable-wandb true is not supported; --json writes events that a tracker can take");
+    if (strcmp(o->strategy, "sequential"))
+        return err_set(ERR_USAGE, "--distribution-strategy %s: start one process per share with --task I/N instead", o->strategy);
+    if (o->batch_size < 1 || o->batch_size > 65536) return err_set(ERR_USAGE, "--batch-size must be 1 to 65536");
+    if (o->write_batch_size < 0 || o->partition_count < 0 || o->samples_per_shard < 1)
+        return err_set(ERR_USAGE, "partition sizes and counts must be positive");
+    if (strcmp(o->common.precision, "f32") && strcmp(o->common.precision, "fp32"))
+        return err_set(ERR_USAGE, "--precision %s: this device computes in f32", o->common.precision);
+    if (!o->enable_image && !o->enable_text) return err_set(ERR_USAGE, "neither pictures nor captions are to be embedded");
+    return 0;
+}
+
+/* As clip-retrieval counts: shard i goes to partition i mod C. */
+static int plan_partitions(struct embed *e)
+{
+    const struct embed_options *o = e->o;
+    double samples = (double)e->count * (embed_of_pictures(e) ? 1 : (double)o->samples_per_shard);
+    if (o->partition_count) e->partitions = o->partition_count;
+    else if (o->write_batch_size) e->partitions = (int64_t)ceil(samples / (double)o->write_batch_size);
+    else e->partitions = embed_of_pictures(e) ? (int64_t)ceil(samples / 1e6) : (int64_t)e->count;
+    if (e->partitions < 1) e->partitions = 1;
+    if (e->partitions > 10000000) return err_set(ERR_USAGE, "%lld partitions are too many", (long long)e->partitions);
+    e->digits = partition_digits(e->partitions);
+    return task_parse(&e->task, o->common.task);
+}
+
+static int open_vocabulary(struct embed *e)
+{
+    const char *path = e->o->vocab ? e->o->vocab : clip_vocab(e->clip);
+    int asked = e->o->enable_text == 1;
+    e->text = 0;
+    if (!e->o->enable_text) return 0;
+    if (embed_of_pictures(e) && !asked && !embed_has_captions(e)) {
+        log_info("no .txt beside the pictures: text is off");
+        return 0;
+    }
+    if (!clip_config(e->clip)->text.layers) {
+        if (asked) return err_set(ERR_USAGE, "--enable-text true: the model %s has no text tower", e->o->model);
+        log_info("the model has no text tower: text is off");
+        return 0;
+    }
+    if (!path) {
+        if (asked) return err_set(ERR_INPUT, "no vocabulary found beside the model; give --vocab bpe_simple_vocab_16e6.txt.gz");
+        log_info("no vocabulary found beside the model: text is off (--vocab FILE turns it on)");
+        return 0;
+    }
+    int rc = bpe_open(&e->bpe, path);
+    if (rc) return rc;
+    if (bpe_size(e->bpe) > clip_config(e->clip)->vocab)
+        return err_set(ERR_USAGE, "the vocabulary %s has %d tokens, the model %d; it belongs to another model", path,
+                       bpe_size(e->bpe), clip_config(e->clip)->vocab);
+    e->specials = clip_is_openai(e->clip) ? BPE_OPENAI : BPE_OPEN_CLIP;
+    e->text = 1;
+    return 0;
+}
+
+static int open_model(struct embed *e)
+{
+    struct embed_options *o = e->o;
+    struct clip_ask ask = {.model = o->model,
+                           .model_dir = o->model_dir,
+                           .act = o->activation == 0 ? -1 : o->activation == 1 ? ACT_GELU : ACT_QUICK_GELU,
+                           .image_size = (int)o->image_size,
+                           .need_image = o->enable_image,
+                           .need_text = o->enable_text != 0};
+    int rc = device_open(&e->device, o->common.device, (int)o->common.threads);
+    if (!rc) rc = clip_open(&e->clip, e->device, &ask);
+    if (!rc) rc = open_vocabulary(e);
+    if (rc) return rc;
+    e->image = o->enable_image;
+    if (!e->image && !e->text) return err_set(ERR_USAGE, "nothing to embed: pictures are off and captions cannot be embedded");
+    e->prep = clip_config(e->clip)->prep;
+    e->prep.exif_orient = o->exif_orient;
+    e->prep.keep_damaged = o->keep_damaged;
+    e->embed_dim = (size_t)clip_config(e->clip)->embed;
+    return 0;
+}
+
+/* sha256 over the relative names, in order: the input list as a field of the run. */
+static void hash_inputs(const struct embed *e, char hex[65])
+{
+    struct sha256 h;
+    sha256_init(&h);
+    for (size_t i = 0; i < e->inputs.names.count; i++) {
+        const char *n = e->inputs.names.list[i];
+        n += source_is_pipe(n) ? 0 : e->inputs.root;
+        sha256_add(&h, n, strlen(n) + 1);
+    }
+    sha256_end(&h, hex);
+}
+
+/* Everything that decides bytes, by name: what resume compares. */
+static int describe_run(struct embed *e)
+{
+    struct str v = {0};
+    char hex[65];
+    for (const struct opt *o = options; o->name; o++) {
+        if (!(o->flags & OPT_PRINTED)) continue;
+        str_clear(&v);
+        opt_print(&v, o, e->o);
+        run_add(&e->run, o->name, v.p ? v.p : "");
+    }
+    hash_inputs(e, hex);
+    run_add(&e->run, "input-format", embed_of_pictures(e) ? "files" : "webdataset");
+    run_add(&e->run, "inputs", hex);
+    str_clear(&v);
+    str_printf(&v, "%lld", (long long)e->partitions);
+    run_add(&e->run, "partitions", v.p);
+    run_add(&e->run, "text", e->text ? "true" : "false");
+    run_add(&e->run, "metadata", e->metadata ? "true" : "false");
+    run_add(&e->run, "device", e->device->kind);
+    run_add(&e->run, "precision", "f32");
+    str_clear(&v);
+    int rc = clip_fingerprint(&v, e->clip);
+    if (!rc) run_add(&e->run, "model", v.p);
+    if (!rc && e->text) {
+        str_clear(&v);
+        bpe_fingerprint(&v, e->bpe);
+        run_add(&e->run, "vocab", v.p);
+    }
+    str_release(&v);
+    return rc ? rc : run_claim(&e->run, e->place, "embed", e->o->force_new_run);
+}
+
+/* A source that is another file now than when it was embedded: say so, do not mix. */
+static int check_sources(const struct embed *e, const struct receipt *r)
+{
+    size_t k = 0;
+    for (size_t i = (size_t)r->partition; i < e->count && k < r->inputs.count; i += (size_t)e->partitions, k++) {
+        struct stat st;
+        const char *path = e->inputs.names.list[i];
+        if (source_is_pipe(path) || stat(path, &st) || !S_ISREG(st.st_mode)) continue;
+        if ((uint64_t)st.st_size != r->inputs.file[k].size)
+            return err_set(ERR_STALE, "%s has %lld bytes, but %llu when it was embedded; embed it into another place, or use --force-new-run",
+                           path, (long long)st.st_size, (unsigned long long)r->inputs.file[k].size);
+    }
+    return 0;
+}
+
+/* Is partition p done? 1, 0, or ERR_STALE for a changed source. */
+static int is_done(struct embed *e, int64_t p)
+{
+    struct receipt r;
+    int rc = receipt_load(&r, e->place, "embed", p, e->digits);
+    if (!rc && strcmp(r.fingerprint, e->run.fingerprint)) rc = ERR_STALE;
+    else if (!rc) rc = receipt_check(&r, e->place, 0);
+    int done = !rc;
+    if (rc == ERR_STALE && r.fingerprint[0]) log_info("partition %lld will be redone: %s", (long long)p, err_text());
+    if (done && !embed_of_pictures(e) && (rc = check_sources(e, &r))) done = rc;
+    receipt_release(&r);
+    return done;
+}
+
+static int plan_todo(struct embed *e)
+{
+    size_t cap = 0;
+    for (int64_t p = 0; p < e->partitions; p++) {
+        if (!task_has(&e->task, p)) continue;
+        int done = is_done(e, p);
+        if (done < 0) return done;
+        if (done) {
+            e->done_before++;
+            continue;
+        }
+        vec_push(e->todo, e->ntodo, cap);
+        e->todo[e->ntodo++] = p;
+    }
+    return 0;
+}
+
+/* Work of one device call: enough rows to keep the kernels busy, few enough to stay in cache
+ * and to give the first rows early. A device with one lane wants the user's whole batch. */
+static int chunk_size(const struct embed *e)
+{
+    int64_t best = e->o->batch_size;
+    if (e->device->lanes > 1 || !strcmp(e->device->name, "cpu")) {
+        int rows = clip_image_tokens(e->clip);
+        int64_t fit = rows ? (800 + rows - 1) / rows : 16;
+        if (fit < 4) fit = 4;
+        if (best > fit) best = fit;
+    }
+    return (int)best;
+}
+
+static void chunk_init(struct embed *e, struct chunk *c)
+{
+    size_t cap = (size_t)e->chunk_cap, item = e->o->dtype == DTYPE_F32 ? 4 : 2;
+    size_t s = (size_t)e->prep.size;
+    c->slot = mem_alloc(cap * sizeof *c->slot);
+    c->token_at = mem_alloc((cap + 1) * sizeof *c->token_at);
+    if (e->image) {
+        c->pixels = mem_aligned(mem_mul(cap, s * s * 3));
+        c->image = mem_aligned(cap * e->embed_dim * item);
+    }
+    if (e->text) {
+        c->tokens = mem_aligned(cap * (size_t)clip_config(e->clip)->context * sizeof *c->tokens);
+        c->caption = mem_aligned(cap * e->embed_dim * item);
+    }
+}
+
+static void chunk_release(struct chunk *c)
+{
+    free(c->slot);
+    free(c->token_at);
+    free(c->pixels);
+    free(c->image);
+    free(c->tokens);
+    free(c->caption);
+    arena_release(&c->bytes);
+    arena_release(&c->text);
+}
+
+/* How many threads and chunks: lanes and decoders busy, one chunk waiting before each. */
+static void plan_stage(struct embed *e)
+{
+    struct stage *s = &e->stage;
+    int threads = e->o->common.threads > 0 ? (int)e->o->common.threads : cpu_count();
+    int decoders = e->o->decoders > 0 ? (int)e->o->decoders : threads;
+    int readers = e->ntodo > 1 && source_is_pipe(e->inputs.names.list[0]) ? 4 : 1;
+    if ((size_t)readers > e->ntodo) readers = (int)e->ntodo;
+    uint64_t memory = e->o->common.memory ? e->o->common.memory : 512ull << 20;
+    e->chunk_cap = chunk_size(e);
+    e->budget = (size_t)(memory / 4);
+    s->nitems = 2 * e->device->lanes + decoders + readers + 1;
+    s->arg = e;
+    s->boxes = 4;
+    s->tick = embed_tick;
+    s->box[0] = (struct box){"reader", readers, embed_read_start, embed_read, embed_read_stop};
+    s->box[1] = (struct box){"decode", decoders, embed_decode_start, embed_decode, embed_decode_stop};
+    s->box[2] = (struct box){"device", e->device->lanes, embed_device_start, embed_device, embed_device_stop};
+    s->box[3] = (struct box){"sink", 1, NULL, embed_sink, NULL};
+}
+
+static int run_stage(struct embed *e)
+{
+    plan_stage(e);
+    e->chunks = mem_alloc((size_t)e->stage.nitems * sizeof *e->chunks);
+    e->stage.items = mem_alloc((size_t)e->stage.nitems * sizeof *e->stage.items);
+    for (int i = 0; i < e->stage.nitems; i++) {
+        chunk_init(e, &e->chunks[i]);
+        e->stage.items[i] = &e->chunks[i];
+    }
+    stage_catch_signals();
+    e->started = clock_now();
+    embed_live(e, "running");
+    int rc = stage_run(&e->stage);
+    while (e->parts) partition_drop(e, e->parts);
+    embed_live(e, rc == ERR_STOPPED ? "stopped" : rc ? "failed" : "done");
+    return rc;
+}
+
+static int prepare(struct embed *e, const char **args, int nargs)
+{
+    int rc = check_options(e->o);
+    if (!rc && nargs < 2) rc = err_set(ERR_USAGE, "embed takes INPUT... PLACE; see darkroom embed --help");
+    if (!rc) rc = embed_open_inputs(e, args, nargs - 1);
+    if (!rc) rc = plan_partitions(e);
+    if (!rc) rc = place_open(&e->place, args[nargs - 1], 1);
+    if (!rc) rc = open_model(e);
+    e->metadata = e->o->metadata || e->o->enable_metadata;
+    e->image_keys = e->o->image_key ? e->o->image_key : SAMPLE_PICTURES;
+    e->caption_keys = e->o->caption_key;
+    str_printf(&e->wanted, "%s;%s;json", e->image_keys, e->caption_keys);
+    if (!rc) rc = describe_run(e);
+    return rc ? rc : plan_todo(e);
+}
+
+/* "1%" of the samples, or a plain number. */
+static int too_many_bad(const struct embed *e)
+{
+    char *end;
+    double limit = strtod(e->o->max_bad, &end);
+    double samples = (double)atomic_load(&e->samples), bad = samples - (double)atomic_load(&e->rows);
+    if (*end == '%') limit = limit / 100 * samples;
+    return bad > limit;
+}
+
+static int judge(struct embed *e)
+{
+    if (atomic_load(&e->errors[BAD_SHARD_MISSING]) == (long long)e->count && !embed_of_pictures(e))
+        return err_set(ERR_INPUT, "none of the %zu shards is there", e->count);
+    if (atomic_load(&e->undone) || atomic_load(&e->errors[BAD_TAR_DAMAGED])) return 3;
+    return too_many_bad(e) ? 3 : 0;
+}
+
+static void release(struct embed *e)
+{
+    for (int i = 0; e->chunks && i < e->stage.nitems; i++) chunk_release(&e->chunks[i]);
+    free(e->chunks);
+    free(e->stage.items);
+    free(e->todo);
+    str_release(&e->wanted);
+    run_release(&e->run);
+    bpe_close(e->bpe);
+    clip_close(e->clip);
+    device_close(e->device);
+    place_close(e->place);
+    embed_close_inputs(e);
+    pthread_mutex_destroy(&e->lock);
+    pthread_cond_destroy(&e->room);
+}
+
+static int embed_run(void *opts, const char **args, int nargs)
+{
+    struct embed *e = mem_alloc(sizeof *e);
+    e->o = opts;
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_cond_init(&e->room, NULL);
+    int rc = prepare(e, args, nargs);
+    if (!rc && !e->ntodo) {
+        log_info("nothing to do: all %lld partitions of this task are done", (long long)e->done_before);
+    } else if (!rc) {
+        rc = run_stage(e);
+        if (!rc || rc == ERR_STOPPED) embed_summary(e);
+        if (!rc) rc = judge(e);
+    }
+    release(e);
+    free(e);
+    return rc;
+}
+
+const struct verb embed_verb = {
+    "embed", "INPUT... PLACE", "shards or a folder of pictures to CLIP embeddings",
+    "  darkroom embed 'shards/{00000..00127}.tar' place --model ViT-L-14.safetensors --activation quick_gelu\n"
+    "  darkroom embed 'pipe:aws s3 cp --quiet s3://bucket/{000000..000099}.tar -' place --model ViT-B/32 --metadata\n"
+    "  darkroom embed pictures/ place --model tiny\n"
+    "  darkroom embed shards/ place --task 3/16      # the fourth sixteenth\n",
+    "INPUT is a shard, a brace pattern, a glob, pipe:COMMAND, @LIST, or a folder of shards or pictures.\n"
+    "PLACE receives img_emb/, text_emb/, metadata/ and errors/, one file per partition, as\n"
+    "clip-retrieval lays them out. The same command again does what is still missing; tasks may run\n"
+    "in any order on any machines and together equal one run. What decides bytes is recorded, and a\n"
+    "different value is refused.\n",
+    options, sizeof(struct embed_options), embed_run};

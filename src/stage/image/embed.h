@@ -1,0 +1,152 @@
+/* embed.h - what the files of `darkroom embed` share: options, the stage, and the chunk that
+ * flows through its boxes. A chunk holds some samples of one partition, in file order. */
+#ifndef STAGE_IMAGE_EMBED_H
+#define STAGE_IMAGE_EMBED_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "data/folder.h"
+#include "data/inputs.h"
+#include "data/metadata.h"
+#include "data/receipt.h"
+#include "data/sample.h"
+#include "dist/task.h"
+#include "format/npy.h"
+#include "format/parquet/parquet.h"
+#include "image/prep.h"
+#include "model/clip.h"
+#include "stage/stage.h"
+#include "stage/verb.h"
+#include "text/bpe.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct embed_options {
+    struct common common;
+    const char *model, *model_dir, *vocab, *image_key, *caption_key, *max_bad;
+    int activation, input_format, dtype;
+    int64_t image_size, batch_size, write_batch_size, partition_count, samples_per_shard, decoders;
+    int metadata, enable_metadata, enable_image, enable_text, normalize;
+    int exif_orient, keep_damaged, allow_unterminated, allow_pipe, force_new_run;
+    /* peers' options that have one meaning here or none */
+    const char *cache_path, *strategy, *wandb_project, *mclip_model;
+    int use_jit, use_mclip, enable_wandb;
+};
+enum { DTYPE_F16, DTYPE_F32 };
+
+/* One partition under way: the reader notes what went in, the sink what came out. */
+struct partition {
+    int64_t index;
+    struct receipt receipt;
+    int keep_undone; /* a shard was missing: write what there is, leave no receipt */
+    int abandon;     /* an input failed half-way: what was read is not all, write nothing */
+    /* of the sink */
+    int opened;
+    struct sink *image_sink, *text_sink, *errors_sink;
+    struct npy_writer image, text;
+    struct parquet_writer *errors;
+    struct metadata *metadata;
+    struct partition *next; /* all partitions under way, for the end of a stopped run */
+};
+
+struct slot {
+    struct sample sample; /* members point into chunk.bytes until decoded */
+    const char *shard;    /* its name; lives as long as the inputs */
+    const char *image_path, *caption, *json, *message;
+    size_t caption_len, json_len;
+    int width, height;
+    enum bad bad; /* BAD_NONE: it has a row */
+    const char *box; /* which box found it bad */
+};
+
+struct chunk {
+    struct partition *part;
+    int end; /* the partition ends behind this chunk */
+    int count, rows;
+    struct slot *slot;    /* [cap] */
+    struct arena bytes;   /* members as read; given back once decoded */
+    struct arena text;    /* keys, captions, JSON, messages: until the sink is done */
+    size_t held;          /* bytes charged to the budget */
+    uint8_t *pixels;      /* [cap,S,S,3], row r = r-th good sample */
+    int32_t *tokens;      /* [cap*context] ragged */
+    int32_t *token_at;    /* [cap+1] */
+    void *image, *caption; /* [cap,e] in the output dtype */
+};
+
+struct embed {
+    struct embed_options *o;
+    struct place *place;
+    struct inputs inputs;
+    struct folder **folders; /* one per input when these are folders of pictures */
+    size_t *first;           /* number of a folder's first picture; [count of folders + 1] */
+    size_t count;            /* shards, or pictures */
+    struct device *device;
+    struct clip *clip;
+    struct bpe *bpe;
+    unsigned specials; /* special strings that captions may hold */
+    struct run run;
+    struct task task;
+    struct prep prep;
+    const char *image_keys, *caption_keys; /* "jpg;png": first present */
+    struct str wanted;                     /* extensions whose bytes are read at all */
+    int image, text, metadata, digits, chunk_cap;
+    int64_t partitions;
+    size_t embed_dim;
+
+    int64_t *todo; /* partitions to do, ascending */
+    size_t ntodo;
+    atomic_size_t next_todo;
+
+    pthread_mutex_t lock; /* parts, held */
+    pthread_cond_t room;
+    struct partition *parts;
+    size_t held, budget; /* bytes of undecoded members under way */
+
+    struct stage stage;
+    struct chunk *chunks;
+
+    /* for the progress line and the summary */
+    double started, live_at;
+    int64_t done_before; /* partitions */
+    atomic_llong samples, rows, bytes_read, bytes_total, partitions_done;
+    atomic_llong errors[BAD_COUNT];
+    atomic_int undone; /* partitions that could not be finished */
+    char last_error[256];
+};
+
+/* embed_inputs.c: shards or pictures by number. */
+int embed_open_inputs(struct embed *e, const char **words, int n);
+void embed_close_inputs(struct embed *e);
+int embed_of_pictures(const struct embed *e);
+const char *embed_input_name(const struct embed *e, size_t i); /* relative, for receipts and rows */
+int64_t embed_expected(const char *tar); /* samples its parquet sidecar counts; 0 = none */
+int embed_load_picture(struct embed *e, struct sample *s, struct arena *a, size_t i);
+int embed_has_captions(const struct embed *e); /* pictures: is there any .txt? */
+
+/* embed_read.c: fills chunks with samples. */
+int embed_read_start(void *stage, void **state);
+int embed_read(void *stage, void *state, void *item);
+void embed_read_stop(void *stage, void *state);
+
+/* embed_decode.c: pictures to pixels, captions to tokens, JSON checked. */
+int embed_decode_start(void *stage, void **state);
+int embed_decode(void *stage, void *state, void *item);
+void embed_decode_stop(void *stage, void *state);
+
+/* embed_device.c: pixels and tokens to embeddings; one runner a lane. */
+int embed_device_start(void *stage, void **state);
+int embed_device(void *stage, void *state, void *item);
+void embed_device_stop(void *stage, void *state);
+
+/* embed_sink.c: rows to sidecars, receipts last. */
+int embed_sink(void *stage, void *state, void *item);
+void partition_drop(struct embed *e, struct partition *p); /* abort its files, free it */
+
+/* embed_show.c */
+void embed_tick(void *stage);
+void embed_live(struct embed *e, const char *state);
+void embed_summary(struct embed *e);
+void embed_note_error(struct embed *e, const char *text);
+
+#endif

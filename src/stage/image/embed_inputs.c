@@ -1,0 +1,120 @@
+/* embed_inputs.c - the inputs of a run by number: shards of a list, or the pictures of all given
+ * folders one after the other. */
+#include "stage/image/embed.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "io/file.h"
+#include "io/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int embed_of_pictures(const struct embed *e)
+{
+    return e->inputs.format == INPUT_FILES;
+}
+
+static int open_folders(struct embed *e)
+{
+    size_t n = e->inputs.names.count;
+    e->folders = mem_alloc(n * sizeof *e->folders);
+    e->first = mem_alloc((n + 1) * sizeof *e->first);
+    for (size_t i = 0; i < n; i++) {
+        int rc = folder_open(&e->folders[i], e->inputs.names.list[i], (uint32_t)i);
+        if (rc) return rc;
+        e->first[i + 1] = e->first[i] + folder_count(e->folders[i]);
+    }
+    e->count = e->first[n];
+    return e->count ? 0 : err_set(ERR_INPUT, "%s: no sample found: no picture (jpg png webp gif bmp) in it", e->inputs.names.list[0]);
+}
+
+/* Size of all shards together, for the progress line; unknown ones make it unknown. */
+static long long total_bytes(const struct embed *e)
+{
+    long long sum = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        struct stat st;
+        if (source_is_pipe(e->inputs.names.list[i])) return 0;
+        if (!stat(e->inputs.names.list[i], &st)) sum += st.st_size;
+    }
+    return sum;
+}
+
+int embed_open_inputs(struct embed *e, const char **words, int n)
+{
+    int rc = inputs_load(&e->inputs, words, n, (enum input_format)e->o->input_format, e->o->allow_pipe);
+    if (rc) return rc;
+    if (embed_of_pictures(e)) return open_folders(e);
+    e->count = e->inputs.names.count;
+    atomic_store(&e->bytes_total, total_bytes(e));
+    return 0;
+}
+
+void embed_close_inputs(struct embed *e)
+{
+    for (size_t i = 0; e->folders && i < e->inputs.names.count; i++) folder_close(e->folders[i]);
+    free(e->folders);
+    free(e->first);
+    inputs_release(&e->inputs);
+}
+
+static size_t folder_of(const struct embed *e, size_t i)
+{
+    size_t f = 0;
+    while (i >= e->first[f + 1]) f++;
+    return f;
+}
+
+const char *embed_input_name(const struct embed *e, size_t i)
+{
+    if (embed_of_pictures(e)) i = folder_of(e, i);
+    const char *name = e->inputs.names.list[i];
+    return source_is_pipe(name) ? name : name + e->inputs.root;
+}
+
+int embed_load_picture(struct embed *e, struct sample *s, struct arena *a, size_t i)
+{
+    size_t f = folder_of(e, i);
+    return folder_load(e->folders[f], s, a, i - e->first[f], PREP_MAX_BYTES);
+}
+
+/* img2dataset's sidecar has a row per URL with a status; NeMo's has a row per sample. */
+static int64_t count_success(struct parquet_reader *r)
+{
+    int col = parquet_find(r, "status");
+    int64_t n = 0;
+    size_t rows;
+    if (col < 0 || parquet_field(r, (size_t)col)->type != PARQUET_STRING) return (int64_t)parquet_rows(r);
+    if (parquet_select(r, (size_t)col)) return 0;
+    while (!parquet_next(r, 0, &rows)) {
+        const struct parquet_values *v = parquet_values(r, (size_t)col);
+        for (size_t i = 0; i < v->rows; i++)
+            n += v->slices[i].n == 7 && !memcmp(v->slices[i].p, "success", 7);
+    }
+    return n;
+}
+
+int64_t embed_expected(const char *tar)
+{
+    struct str path = {0};
+    struct file_map m = {NULL, 0};
+    struct parquet_reader *r = NULL;
+    int64_t n = 0;
+    if (!str_ends(tar, ".tar") || source_is_pipe(tar)) return 0;
+    str_add(&path, tar, strlen(tar) - 4);
+    str_puts(&path, ".parquet");
+    if (file_exists(path.p) == 1 && !file_map(&m, path.p) && !parquet_open(&r, m.p, m.n)) n = count_success(r);
+    parquet_close(r);
+    file_unmap(&m);
+    str_release(&path);
+    return n;
+}
+
+int embed_has_captions(const struct embed *e)
+{
+    int found = 0;
+    for (size_t f = 0; f < e->inputs.names.count && !found; f++)
+        for (size_t i = 0; i < folder_count(e->folders[f]) && !found; i++) found = folder_has(e->folders[f], i, "txt");
+    return found;
+}
