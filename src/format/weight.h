@@ -55,7 +55,7 @@ struct weight_notes {
 struct weight_list {
     struct weight *list;
     size_t count, cap;
-    struct map index; /* name -> place in list */
+    struct map index; /* name -> 1 + place in list */
     struct weight_notes meta, stubs;
     struct arena arena;
 };
@@ -64,6 +64,7 @@ struct weight_list {
  * set. ERR_INPUT: a bad or repeated name, too many tensors, an overflowing shape, or elements
  * outside the room bytes that start at w->data. */
 int weight_add(struct weight_list *l, const struct weight *w, size_t n, size_t room, int dense);
+const struct weight *weight_find(const struct weight_list *l, const char *name); /* or NULL */
 void weight_note(struct weight_list *l, struct weight_notes *to, const char *key, const char *text);
 void weight_list_release(struct weight_list *l);
 
