@@ -24,7 +24,6 @@ static const struct {
 
 struct extent {
     uint64_t begin, end;
-    size_t tensor;
 };
 
 struct reader {

@@ -177,6 +177,8 @@ static int read_local(struct zip_entry *e, uint64_t limit, struct bytes f)
     if (e->packed > room - name - extra) return err_set(ERR_INPUT, "zip: %s is cut", e->name);
     if (e->method == ZIP_STORED && e->size != e->packed)
         return err_set(ERR_INPUT, "zip: two different sizes for %s", e->name);
+    if (e->size / INFLATE_RATIO > e->packed)
+        return err_set(ERR_INPUT, "zip: %s claims an impossible size", e->name);
     e->data = p + LOCAL + name + extra;
     return 0;
 }
@@ -264,17 +266,14 @@ static int inflate_all(unsigned char *dst, const struct zip_entry *e)
     return 0;
 }
 
-int zip_read(void *dst, const struct zip_entry *e)
+int zip_check(const struct zip_entry *e, const void *bytes)
 {
-    uint32_t crc = 0;
-    int rc = 0;
-    if (e->method == ZIP_STORED)
-        memcpy(dst, e->data, e->size);
-    else if (e->size / INFLATE_RATIO > e->packed)
-        rc = err_set(ERR_INPUT, "zip: %s claims an impossible size", e->name);
-    else
-        rc = inflate_all(dst, e);
-    if (rc) return rc;
-    crc = hash_crc32(crc, dst, e->size);
-    return crc == e->crc ? 0 : err_set(ERR_INPUT, "zip: %s is damaged (crc)", e->name);
+    if (hash_crc32(0, bytes, e->size) == e->crc) return 0;
+    return err_set(ERR_INPUT, "zip: %s is damaged (crc)", e->name);
+}
+
+int zip_inflate(void *dst, const struct zip_entry *e)
+{
+    int rc = inflate_all(dst, e);
+    return rc ? rc : zip_check(e, dst);
 }

@@ -33,7 +33,9 @@ const struct zip_entry *zip_find(const struct zip *z, const char *name); /* NULL
 /* Does it look like an archive at all? */
 int zip_is(const void *p, size_t n);
 
-/* The member's bytes (e->size of them) into dst, inflated when need be, crc checked. */
-int zip_read(void *dst, const struct zip_entry *e);
+/* A deflated member into dst, e->size bytes of it, crc checked. Sizes beyond what deflate can
+ * reach were refused by zip_init; the caller bounds e->size before it allocates. */
+int zip_inflate(void *dst, const struct zip_entry *e);
+int zip_check(const struct zip_entry *e, const void *bytes); /* ERR_INPUT: the crc disagrees */
 
 #endif
