@@ -1,0 +1,136 @@
+/* parquet_tool.c - lets the Python tests write and read Parquet through our code.
+ *     parquet_tool write FOLDER NAME < lines    first line: {"columns": [[name, type,
+ * nullable]...], "options": {...}}, then one array a row parquet_tool dump FILE [BATCH] [COLUMN...]
+ * first line: fields and skipped, then one array a row Reals travel as C99 hex strings (or nan,
+ * inf), bytes as hex, so that nothing is rounded. */
+#include "base/err.h"
+#include "base/mem.h"
+#include "format/parquet/parquet.h"
+#include "io/file.h"
+#include "io/place.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void die(const char *what)
+{
+    fprintf(stderr, "%s: %s\n", what, err_text());
+    exit(1);
+}
+
+static void check(int rc, const char *what)
+{
+    if (rc) die(what);
+}
+
+/* ---- write ---- */
+
+static enum parquet_type type_of(const char *name)
+{
+    for (int t = PARQUET_BOOL; t <= PARQUET_FLOATS; t++)
+        if (!strcmp(parquet_type_name((enum parquet_type)t), name)) return (enum parquet_type)t;
+    err_set(ERR_USAGE, "no type %s", name);
+    die("schema");
+    return 0;
+}
+
+static size_t option(json_t *o, const char *name)
+{
+    return (size_t)json_integer_value(json_object_get(o, name));
+}
+
+static size_t unhex(char *out, const char *hex)
+{
+    size_t n = strlen(hex) / 2;
+    for (size_t i = 0; i < n; i++) {
+        unsigned b;
+        sscanf(hex + 2 * i, "%2x", &b);
+        out[i] = (char)b;
+    }
+    return n;
+}
+
+static void put(struct parquet_writer *w, size_t col, enum parquet_type type, json_t *v)
+{
+    const char *s = json_string_value(v);
+    size_t n = json_is_array(v) ? json_array_size(v) : s ? json_string_length(v) : 0;
+    void *buf = mem_alloc(n * 4 + 1);
+    if (json_is_null(v))
+        parquet_put_null(w, col);
+    else if (type == PARQUET_BOOL)
+        parquet_put_bool(w, col, json_is_true(v));
+    else if (type == PARQUET_INT32 || type == PARQUET_INT64)
+        parquet_put_int(w, col, json_integer_value(v));
+    else if (type == PARQUET_FLOAT || type == PARQUET_DOUBLE)
+        parquet_put_real(w, col, strtod(s, NULL));
+    else if (type == PARQUET_STRING)
+        parquet_put_string(w, col, s, n);
+    else if (type == PARQUET_BINARY)
+        parquet_put_binary(w, col, buf, unhex(buf, s));
+    else {
+        for (size_t i = 0; i < n; i++)
+            ((float *)buf)[i] = strtof(json_string_value(json_array_get(v, i)), NULL);
+        parquet_put_floats(w, col, buf, n);
+    }
+    free(buf);
+}
+
+static json_t *read_line(char **line, size_t *cap)
+{
+    json_error_t e;
+    ssize_t n = getline(line, cap, stdin);
+    if (n <= 0) return NULL;
+    json_t *j = json_loadb(*line, (size_t)n, JSON_ALLOW_NUL, &e);
+    if (!j) err_set(ERR_INPUT, "%s", e.text), die("input line");
+    return j;
+}
+
+static int write_file(const char *folder, const char *name)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    json_t *head = read_line(&line, &cap), *list = json_object_get(head, "columns");
+    json_t *o = json_object_get(head, "options"), *c, *row;
+    struct parquet_column columns[256];
+    size_t n = json_array_size(list), i;
+    json_array_foreach(list, i, c)
+    {
+        columns[i] = (struct parquet_column){json_string_value(json_array_get(c, 0)),
+                                             type_of(json_string_value(json_array_get(c, 1))),
+                                             json_is_true(json_array_get(c, 2))};
+    }
+    const char *metadata[] = {"origin", "parquet_tool", "empty", "", NULL};
+    struct parquet_options options = {.codec = (enum parquet_codec)option(o, "codec"),
+                                      .level = (int)option(o, "level"),
+                                      .row_group_bytes = option(o, "row_group_bytes"),
+                                      .row_group_rows = option(o, "row_group_rows"),
+                                      .page_bytes = option(o, "page_bytes"),
+                                      .no_dictionary = (int)option(o, "no_dictionary"),
+                                      .metadata = option(o, "metadata") ? metadata : NULL};
+    struct place *place;
+    struct sink *sink;
+    struct parquet_writer *w;
+    check(place_open(&place, folder, 1), folder);
+    check(place_create(place, name, &sink), name);
+    check(parquet_writer_new(&w, sink, columns, n, &options), "writer");
+    for (; (row = read_line(&line, &cap)); json_decref(row)) {
+        json_array_foreach(row, i, c) put(w, i, columns[i].type, c);
+        check(parquet_end_row(w), "row");
+    }
+    check(parquet_finish(w), "finish");
+    parquet_writer_free(w);
+    check(sink_commit(sink, NULL, NULL), "commit");
+    place_close(place);
+    json_decref(head);
+    free(line);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && !strcmp(argv[1], "write")) return write_file(argv[2], argv[3]);
+    fprintf(stderr, "usage: parquet_tool write FOLDER NAME | dump FILE [BATCH] [COLUMN...]\n");
+    return 2;
+}
