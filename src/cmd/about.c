@@ -4,10 +4,10 @@
 #include "base/version.h"
 #include "tensor/device.h"
 
+#include <stdio.h>
 #include <gif_lib.h>
 #include <jpeglib.h>
 #include <spng.h>
-#include <stdio.h>
 #include <webp/decode.h>
 #include <zlib.h>
 #include <zstd.h>

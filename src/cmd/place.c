@@ -61,12 +61,12 @@ static int walk_product(struct tally *t, struct place *p, const char *product, i
     return 0;
 }
 
-static void print_errors(struct str *out, const int64_t errors[BAD_COUNT], const char *colon)
+static void print_errors(struct str *out, const int64_t errors[BAD_COUNT], int json)
 {
-    const char *comma = "";
+    const char *comma = "", *quote = json ? "\"" : "", *colon = json ? ":" : "";
     for (int b = 1; b < BAD_COUNT; b++) {
         if (!errors[b]) continue;
-        str_printf(out, colon, comma, bad_name(b), errors[b]);
+        str_printf(out, "%s%s%s%s%s %" PRId64, comma, quote, bad_name(b), quote, colon, errors[b]);
         comma = ", ";
     }
 }
@@ -82,7 +82,7 @@ static void print_tally(const char *product, const struct tally *t, int json)
 {
     struct str e = {0};
     str_puts(&e, "");
-    print_errors(&e, t->errors, json ? "%s\"%s\": %" PRId64 : "%s%s %" PRId64);
+    print_errors(&e, t->errors, json);
     if (json)
         printf("{\"product\": \"%s\", \"partitions\": %" PRId64 ", \"done\": %" PRId64
                ", \"missing\": %" PRId64 ", \"bad\": %" PRId64 ", \"samples\": %" PRId64

@@ -67,7 +67,7 @@ static int check_options(const struct embed_options *o)
 }
 
 /* As clip-retrieval counts: shard i goes to partition i mod C. */
-static int plan_partitions(struct embed *e)
+static int plan_partitions(struct embedder *e)
 {
     const struct embed_options *o = e->o;
     double samples = (double)e->count * (embed_of_pictures(e) ? 1 : (double)o->samples_per_shard);
@@ -80,7 +80,7 @@ static int plan_partitions(struct embed *e)
     return task_parse(&e->task, o->common.task);
 }
 
-static int open_vocabulary(struct embed *e)
+static int open_vocabulary(struct embedder *e)
 {
     const char *path = e->o->vocab ? e->o->vocab : clip_vocab(e->clip);
     int asked = e->o->enable_text == 1;
@@ -110,15 +110,16 @@ static int open_vocabulary(struct embed *e)
     return 0;
 }
 
-static int open_model(struct embed *e)
+static int open_model(struct embedder *e)
 {
     struct embed_options *o = e->o;
+    static const char *const activations[] = {NULL, "gelu", "quick_gelu"};
     struct clip_ask ask = {.model = o->model,
                            .model_dir = o->model_dir,
-                           .act = o->activation == 0 ? -1 : o->activation == 1 ? ACT_GELU : ACT_QUICK_GELU,
+                           .activation = activations[o->activation],
                            .image_size = (int)o->image_size,
-                           .need_image = o->enable_image,
-                           .need_text = o->enable_text != 0};
+                           .no_image = !o->enable_image,
+                           .no_text = !o->enable_text};
     int rc = device_open(&e->device, o->common.device, (int)o->common.threads);
     if (!rc) rc = clip_open(&e->clip, e->device, &ask);
     if (!rc) rc = open_vocabulary(e);
@@ -133,7 +134,7 @@ static int open_model(struct embed *e)
 }
 
 /* sha256 over the relative names, in order: the input list as a field of the run. */
-static void hash_inputs(const struct embed *e, char hex[65])
+static void hash_inputs(const struct embedder *e, char hex[65])
 {
     struct sha256 h;
     sha256_init(&h);
@@ -146,7 +147,7 @@ static void hash_inputs(const struct embed *e, char hex[65])
 }
 
 /* Everything that decides bytes, by name: what resume compares. */
-static int describe_run(struct embed *e)
+static int describe_run(struct embedder *e)
 {
     struct str v = {0};
     char hex[65];
@@ -166,20 +167,18 @@ static int describe_run(struct embed *e)
     run_add(&e->run, "metadata", e->metadata ? "true" : "false");
     run_add(&e->run, "device", e->device->kind);
     run_add(&e->run, "precision", "f32");
-    str_clear(&v);
-    int rc = clip_fingerprint(&v, e->clip);
-    if (!rc) run_add(&e->run, "model", v.p);
+    int rc = clip_fingerprint(e->clip, hex);
+    if (!rc) run_add(&e->run, "model", hex);
     if (!rc && e->text) {
-        str_clear(&v);
-        bpe_fingerprint(&v, e->bpe);
-        run_add(&e->run, "vocab", v.p);
+        bpe_fingerprint(e->bpe, hex);
+        run_add(&e->run, "vocab", hex);
     }
     str_release(&v);
     return rc ? rc : run_claim(&e->run, e->place, "embed", e->o->force_new_run);
 }
 
 /* A source that is another file now than when it was embedded: say so, do not mix. */
-static int check_sources(const struct embed *e, const struct receipt *r)
+static int check_sources(const struct embedder *e, const struct receipt *r)
 {
     size_t k = 0;
     for (size_t i = (size_t)r->partition; i < e->count && k < r->inputs.count; i += (size_t)e->partitions, k++) {
@@ -194,7 +193,7 @@ static int check_sources(const struct embed *e, const struct receipt *r)
 }
 
 /* Is partition p done? 1, 0, or ERR_STALE for a changed source. */
-static int is_done(struct embed *e, int64_t p)
+static int is_done(struct embedder *e, int64_t p)
 {
     struct receipt r;
     int rc = receipt_load(&r, e->place, "embed", p, e->digits);
@@ -207,7 +206,7 @@ static int is_done(struct embed *e, int64_t p)
     return done;
 }
 
-static int plan_todo(struct embed *e)
+static int plan_todo(struct embedder *e)
 {
     size_t cap = 0;
     for (int64_t p = 0; p < e->partitions; p++) {
@@ -226,19 +225,20 @@ static int plan_todo(struct embed *e)
 
 /* Work of one device call: enough rows to keep the kernels busy, few enough to stay in cache
  * and to give the first rows early. A device with one lane wants the user's whole batch. */
-static int chunk_size(const struct embed *e)
+static int chunk_size(const struct embedder *e)
 {
     int64_t best = e->o->batch_size;
     if (e->device->lanes > 1 || !strcmp(e->device->name, "cpu")) {
-        int rows = clip_image_tokens(e->clip);
-        int64_t fit = rows ? (800 + rows - 1) / rows : 16;
+        const struct clip_config *c = clip_config(e->clip);
+        int grid = e->image ? c->image_size / c->patch : 0, rows = grid * grid + 1;
+        int64_t fit = e->image ? (800 + rows - 1) / rows : 32;
         if (fit < 4) fit = 4;
         if (best > fit) best = fit;
     }
     return (int)best;
 }
 
-static void chunk_init(struct embed *e, struct chunk *c)
+static void chunk_init(struct embedder *e, struct chunk *c)
 {
     size_t cap = (size_t)e->chunk_cap, item = e->o->dtype == DTYPE_F32 ? 4 : 2;
     size_t s = (size_t)e->prep.size;
@@ -267,7 +267,7 @@ static void chunk_release(struct chunk *c)
 }
 
 /* How many threads and chunks: lanes and decoders busy, one chunk waiting before each. */
-static void plan_stage(struct embed *e)
+static void plan_stage(struct embedder *e)
 {
     struct stage *s = &e->stage;
     int threads = e->o->common.threads > 0 ? (int)e->o->common.threads : cpu_count();
@@ -287,7 +287,7 @@ static void plan_stage(struct embed *e)
     s->box[3] = (struct box){"sink", 1, NULL, embed_sink, NULL};
 }
 
-static int run_stage(struct embed *e)
+static int run_stage(struct embedder *e)
 {
     plan_stage(e);
     e->chunks = mem_alloc((size_t)e->stage.nitems * sizeof *e->chunks);
@@ -305,7 +305,7 @@ static int run_stage(struct embed *e)
     return rc;
 }
 
-static int prepare(struct embed *e, const char **args, int nargs)
+static int prepare(struct embedder *e, const char **args, int nargs)
 {
     int rc = check_options(e->o);
     if (!rc && nargs < 2) rc = err_set(ERR_USAGE, "embed takes INPUT... PLACE; see darkroom embed --help");
@@ -322,7 +322,7 @@ static int prepare(struct embed *e, const char **args, int nargs)
 }
 
 /* "1%" of the samples, or a plain number. */
-static int too_many_bad(const struct embed *e)
+static int too_many_bad(const struct embedder *e)
 {
     char *end;
     double limit = strtod(e->o->max_bad, &end);
@@ -331,7 +331,7 @@ static int too_many_bad(const struct embed *e)
     return bad > limit;
 }
 
-static int judge(struct embed *e)
+static int judge(struct embedder *e)
 {
     if (atomic_load(&e->errors[BAD_SHARD_MISSING]) == (long long)e->count && !embed_of_pictures(e))
         return err_set(ERR_INPUT, "none of the %zu shards is there", e->count);
@@ -339,7 +339,7 @@ static int judge(struct embed *e)
     return too_many_bad(e) ? 3 : 0;
 }
 
-static void release(struct embed *e)
+static void release(struct embedder *e)
 {
     for (int i = 0; e->chunks && i < e->stage.nitems; i++) chunk_release(&e->chunks[i]);
     free(e->chunks);
@@ -358,7 +358,7 @@ static void release(struct embed *e)
 
 static int embed_run(void *opts, const char **args, int nargs)
 {
-    struct embed *e = mem_alloc(sizeof *e);
+    struct embedder *e = mem_alloc(sizeof *e);
     e->o = opts;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->room, NULL);

@@ -74,7 +74,7 @@ struct chunk {
     void *image, *caption; /* [cap,e] in the output dtype */
 };
 
-struct embed {
+struct embedder {
     struct embed_options *o;
     struct place *place;
     struct inputs inputs;
@@ -116,13 +116,13 @@ struct embed {
 };
 
 /* embed_inputs.c: shards or pictures by number. */
-int embed_open_inputs(struct embed *e, const char **words, int n);
-void embed_close_inputs(struct embed *e);
-int embed_of_pictures(const struct embed *e);
-const char *embed_input_name(const struct embed *e, size_t i); /* relative, for receipts and rows */
+int embed_open_inputs(struct embedder *e, const char **words, int n);
+void embed_close_inputs(struct embedder *e);
+int embed_of_pictures(const struct embedder *e);
+const char *embed_input_name(const struct embedder *e, size_t i); /* relative, for receipts and rows */
 int64_t embed_expected(const char *tar); /* samples its parquet sidecar counts; 0 = none */
-int embed_load_picture(struct embed *e, struct sample *s, struct arena *a, size_t i);
-int embed_has_captions(const struct embed *e); /* pictures: is there any .txt? */
+int embed_load_picture(struct embedder *e, struct sample *s, struct arena *a, size_t i);
+int embed_has_captions(const struct embedder *e); /* pictures: is there any .txt? */
 
 /* embed_read.c: fills chunks with samples. */
 int embed_read_start(void *stage, void **state);
@@ -141,12 +141,12 @@ void embed_device_stop(void *stage, void *state);
 
 /* embed_sink.c: rows to sidecars, receipts last. */
 int embed_sink(void *stage, void *state, void *item);
-void partition_drop(struct embed *e, struct partition *p); /* abort its files, free it */
+void partition_drop(struct embedder *e, struct partition *p); /* abort its files, free it */
 
 /* embed_show.c */
 void embed_tick(void *stage);
-void embed_live(struct embed *e, const char *state);
-void embed_summary(struct embed *e);
-void embed_note_error(struct embed *e, const char *text);
+void embed_live(struct embedder *e, const char *state);
+void embed_summary(struct embedder *e);
+void embed_note_error(struct embedder *e, const char *text);
 
 #endif

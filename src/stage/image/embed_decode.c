@@ -15,7 +15,7 @@ struct decoder {
 
 int embed_decode_start(void *stage, void **state)
 {
-    struct embed *e = stage;
+    struct embedder *e = stage;
     struct decoder *d = mem_alloc(sizeof *d);
     if (e->bpe) d->bpe = bpe_state_new(e->bpe, e->specials);
     *state = d;
@@ -39,7 +39,7 @@ static void arena_relax(struct arena *a)
     else arena_reset(a);
 }
 
-static int decode_image(struct embed *e, struct decoder *d, struct chunk *c, struct slot *s)
+static int decode_image(struct embedder *e, struct decoder *d, struct chunk *c, struct slot *s)
 {
     const struct sample_member *m = sample_find(&s->sample, e->image_keys);
     struct picture_info info;
@@ -53,7 +53,7 @@ static int decode_image(struct embed *e, struct decoder *d, struct chunk *c, str
     return 0;
 }
 
-static int decode_caption(struct embed *e, struct decoder *d, struct chunk *c, struct slot *s)
+static int decode_caption(struct embedder *e, struct decoder *d, struct chunk *c, struct slot *s)
 {
     const struct sample_member *m = sample_find(&s->sample, e->caption_keys);
     if (!m) return e->text ? err_bad(BAD_MISSING_CAPTION, "no caption among the sample's files") : 0;
@@ -66,7 +66,7 @@ static int decode_caption(struct embed *e, struct decoder *d, struct chunk *c, s
     return 0;
 }
 
-static int decode_json(struct embed *e, struct decoder *d, struct chunk *c, struct slot *s)
+static int decode_json(struct embedder *e, struct decoder *d, struct chunk *c, struct slot *s)
 {
     const struct sample_member *m = e->metadata ? sample_find(&s->sample, "json") : NULL;
     if (!m) return 0;
@@ -77,7 +77,7 @@ static int decode_json(struct embed *e, struct decoder *d, struct chunk *c, stru
     return rc;
 }
 
-static void decode_slot(struct embed *e, struct decoder *d, struct chunk *c, struct slot *s)
+static void decode_slot(struct embedder *e, struct decoder *d, struct chunk *c, struct slot *s)
 {
     int rc = e->image ? decode_image(e, d, c, s) : 0;
     if (!rc) rc = decode_caption(e, d, c, s);
@@ -93,7 +93,7 @@ static void decode_slot(struct embed *e, struct decoder *d, struct chunk *c, str
 
 int embed_decode(void *stage, void *state, void *item)
 {
-    struct embed *e = stage;
+    struct embedder *e = stage;
     struct chunk *c = item;
     c->rows = 0;
     c->token_at[0] = 0;

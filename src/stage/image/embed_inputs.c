@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int embed_of_pictures(const struct embed *e)
+int embed_of_pictures(const struct embedder *e)
 {
     return e->inputs.format == INPUT_FILES;
 }
 
-static int open_folders(struct embed *e)
+static int open_folders(struct embedder *e)
 {
     size_t n = e->inputs.names.count;
     e->folders = mem_alloc(n * sizeof *e->folders);
@@ -30,7 +30,7 @@ static int open_folders(struct embed *e)
 }
 
 /* Size of all shards together, for the progress line; unknown ones make it unknown. */
-static long long total_bytes(const struct embed *e)
+static long long total_bytes(const struct embedder *e)
 {
     long long sum = 0;
     for (size_t i = 0; i < e->count; i++) {
@@ -41,7 +41,7 @@ static long long total_bytes(const struct embed *e)
     return sum;
 }
 
-int embed_open_inputs(struct embed *e, const char **words, int n)
+int embed_open_inputs(struct embedder *e, const char **words, int n)
 {
     int rc = inputs_load(&e->inputs, words, n, (enum input_format)e->o->input_format, e->o->allow_pipe);
     if (rc) return rc;
@@ -51,7 +51,7 @@ int embed_open_inputs(struct embed *e, const char **words, int n)
     return 0;
 }
 
-void embed_close_inputs(struct embed *e)
+void embed_close_inputs(struct embedder *e)
 {
     for (size_t i = 0; e->folders && i < e->inputs.names.count; i++) folder_close(e->folders[i]);
     free(e->folders);
@@ -59,21 +59,21 @@ void embed_close_inputs(struct embed *e)
     inputs_release(&e->inputs);
 }
 
-static size_t folder_of(const struct embed *e, size_t i)
+static size_t folder_of(const struct embedder *e, size_t i)
 {
     size_t f = 0;
     while (i >= e->first[f + 1]) f++;
     return f;
 }
 
-const char *embed_input_name(const struct embed *e, size_t i)
+const char *embed_input_name(const struct embedder *e, size_t i)
 {
     if (embed_of_pictures(e)) i = folder_of(e, i);
     const char *name = e->inputs.names.list[i];
     return source_is_pipe(name) ? name : name + e->inputs.root;
 }
 
-int embed_load_picture(struct embed *e, struct sample *s, struct arena *a, size_t i)
+int embed_load_picture(struct embedder *e, struct sample *s, struct arena *a, size_t i)
 {
     size_t f = folder_of(e, i);
     return folder_load(e->folders[f], s, a, i - e->first[f], PREP_MAX_BYTES);
@@ -111,7 +111,7 @@ int64_t embed_expected(const char *tar)
     return n;
 }
 
-int embed_has_captions(const struct embed *e)
+int embed_has_captions(const struct embedder *e)
 {
     int found = 0;
     for (size_t f = 0; f < e->inputs.names.count && !found; f++)

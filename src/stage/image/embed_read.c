@@ -37,7 +37,7 @@ void embed_read_stop(void *stage, void *state)
 }
 
 /* Wait until the bytes under way leave room. */
-static void wait_for_room(struct embed *e)
+static void wait_for_room(struct embedder *e)
 {
     pthread_mutex_lock(&e->lock);
     while (e->held >= e->budget && !stage_over(&e->stage)) {
@@ -50,7 +50,7 @@ static void wait_for_room(struct embed *e)
     pthread_mutex_unlock(&e->lock);
 }
 
-static struct partition *partition_begin(struct embed *e)
+static struct partition *partition_begin(struct embedder *e)
 {
     size_t i = atomic_fetch_add(&e->next_todo, 1);
     if (i >= e->ntodo) return NULL;
@@ -84,7 +84,7 @@ static void slot_bad(struct chunk *c, struct slot *s)
 
 /* A missing shard is a row of its own and is tried again next time; an input that fails in
  * another way says nothing about its samples, so the partition stays undone. */
-static void input_failed(struct embed *e, struct reader *r, struct chunk *c, int missing)
+static void input_failed(struct embedder *e, struct reader *r, struct chunk *c, int missing)
 {
     log_warn("%s", err_text());
     embed_note_error(e, err_text());
@@ -99,7 +99,7 @@ static void input_failed(struct embed *e, struct reader *r, struct chunk *c, int
     }
 }
 
-static int open_shard(struct embed *e, struct reader *r, struct chunk *c)
+static int open_shard(struct embedder *e, struct reader *r, struct chunk *c)
 {
     const char *path = e->inputs.names.list[r->current];
     struct shard_options so = {.member_limit = PREP_MAX_BYTES,
@@ -113,7 +113,7 @@ static int open_shard(struct embed *e, struct reader *r, struct chunk *c)
     return 1;
 }
 
-static void shard_done(struct embed *e, struct reader *r)
+static void shard_done(struct embedder *e, struct reader *r)
 {
     receipt_add(&r->part->receipt.inputs, embed_input_name(e, r->current), shard_size(r->shard),
                 shard_sha256(r->shard));
@@ -130,7 +130,7 @@ static size_t sample_bytes(const struct sample *s)
 }
 
 /* One sample of the open shard into the chunk; 1 when the shard is done or given up. */
-static int take_sample(struct embed *e, struct reader *r, struct chunk *c)
+static int take_sample(struct embedder *e, struct reader *r, struct chunk *c)
 {
     struct slot *s = slot_add(c, embed_input_name(e, r->current));
     int rc = shard_next(r->shard, &s->sample, &c->bytes);
@@ -160,7 +160,7 @@ static int take_sample(struct embed *e, struct reader *r, struct chunk *c)
 }
 
 /* Pictures in a folder: sample r->at of the list, read whole. */
-static int take_picture(struct embed *e, struct reader *r, struct chunk *c)
+static int take_picture(struct embedder *e, struct reader *r, struct chunk *c)
 {
     struct slot *s = slot_add(c, embed_input_name(e, r->at));
     r->current = r->at;
@@ -178,7 +178,7 @@ static int take_picture(struct embed *e, struct reader *r, struct chunk *c)
 }
 
 /* Step to the next input of the partition: 0 when one is being read, 1 when it has no more. */
-static int advance(struct embed *e, struct reader *r, struct chunk *c)
+static int advance(struct embedder *e, struct reader *r, struct chunk *c)
 {
     while (!r->shard) {
         if (r->at >= e->count || r->part->abandon) return 1;
@@ -190,7 +190,7 @@ static int advance(struct embed *e, struct reader *r, struct chunk *c)
     return 0;
 }
 
-static void fill_from_shards(struct embed *e, struct reader *r, struct chunk *c)
+static void fill_from_shards(struct embedder *e, struct reader *r, struct chunk *c)
 {
     while (c->count < e->chunk_cap && c->held < CHUNK_BYTES && !stage_over(&e->stage)) {
         if (advance(e, r, c)) {
@@ -201,7 +201,7 @@ static void fill_from_shards(struct embed *e, struct reader *r, struct chunk *c)
     }
 }
 
-static void fill_from_folder(struct embed *e, struct reader *r, struct chunk *c)
+static void fill_from_folder(struct embedder *e, struct reader *r, struct chunk *c)
 {
     while (c->count < e->chunk_cap && c->held < CHUNK_BYTES) {
         if (r->at >= e->count || r->part->abandon) {
@@ -215,7 +215,7 @@ static void fill_from_folder(struct embed *e, struct reader *r, struct chunk *c)
 
 int embed_read(void *stage, void *state, void *item)
 {
-    struct embed *e = stage;
+    struct embedder *e = stage;
     struct reader *r = state;
     struct chunk *c = item;
     c->count = c->rows = c->end = 0;

@@ -10,7 +10,7 @@
 
 enum { LIVE_EVERY = 30 };
 
-static long long bad_total(struct embed *e)
+static long long bad_total(struct embedder *e)
 {
     long long n = 0;
     for (int b = 1; b < BAD_COUNT; b++) n += atomic_load(&e->errors[b]);
@@ -18,7 +18,7 @@ static long long bad_total(struct embed *e)
 }
 
 /* Share of the work done: by samples where their number is known, else by bytes. */
-static double share_done(struct embed *e)
+static double share_done(struct embedder *e)
 {
     double all, now;
     if (embed_of_pictures(e)) {
@@ -33,7 +33,7 @@ static double share_done(struct embed *e)
 
 void embed_tick(void *stage)
 {
-    struct embed *e = stage;
+    struct embedder *e = stage;
     double now = clock_now(), spent = now - e->started, share = share_done(e);
     long long n = atomic_load(&e->samples), done = e->done_before + atomic_load(&e->partitions_done);
     char eta[32] = "?", total[48] = "";
@@ -47,7 +47,7 @@ void embed_tick(void *stage)
     if (now - e->live_at >= LIVE_EVERY) embed_live(e, "running");
 }
 
-void embed_note_error(struct embed *e, const char *text)
+void embed_note_error(struct embedder *e, const char *text)
 {
     pthread_mutex_lock(&e->lock);
     snprintf(e->last_error, sizeof e->last_error, "%s", text);
@@ -55,7 +55,7 @@ void embed_note_error(struct embed *e, const char *text)
 }
 
 /* The live file is a courtesy: that it cannot be written stops nothing. */
-void embed_live(struct embed *e, const char *state)
+void embed_live(struct embedder *e, const char *state)
 {
     struct str s = {0}, name = {0};
     char host[64] = "", utc[32];
@@ -79,7 +79,7 @@ void embed_live(struct embed *e, const char *state)
     str_release(&name);
 }
 
-void embed_summary(struct embed *e)
+void embed_summary(struct embedder *e)
 {
     struct str why = {0}, s = {0};
     double spent = clock_now() - e->started;

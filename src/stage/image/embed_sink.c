@@ -13,14 +13,14 @@ static const struct parquet_column error_columns[] = {
     {"key", PARQUET_STRING, 1},   {"shard", PARQUET_STRING, 0},  {"offset", PARQUET_INT64, 0},
     {"stage", PARQUET_STRING, 0}, {"status", PARQUET_STRING, 0}, {"message", PARQUET_STRING, 0}};
 
-static void file_name(struct str *s, const struct embed *e, const struct partition *p, const char *kind,
+static void file_name(struct str *s, const struct embedder *e, const struct partition *p, const char *kind,
                       const char *ext)
 {
     str_clear(s);
     str_printf(s, "%s/%s_%0*lld.%s", kind, kind, e->digits, (long long)p->index, ext);
 }
 
-static int create(struct embed *e, struct partition *p, struct sink **sink, const char *kind, const char *ext)
+static int create(struct embedder *e, struct partition *p, struct sink **sink, const char *kind, const char *ext)
 {
     struct str name = {0};
     file_name(&name, e, p, kind, ext);
@@ -29,7 +29,7 @@ static int create(struct embed *e, struct partition *p, struct sink **sink, cons
     return rc;
 }
 
-static int open_npy(struct embed *e, struct partition *p, struct npy_writer *w, struct sink **sink,
+static int open_npy(struct embedder *e, struct partition *p, struct npy_writer *w, struct sink **sink,
                     const char *kind)
 {
     int rc = create(e, p, sink, kind, "npy");
@@ -39,7 +39,7 @@ static int open_npy(struct embed *e, struct partition *p, struct npy_writer *w, 
 
 /* Before the first chunk: the old receipt goes first, so that no moment has a receipt beside
  * files it does not describe. */
-static int partition_open(struct embed *e, struct partition *p)
+static int partition_open(struct embedder *e, struct partition *p)
 {
     p->opened = 1;
     int rc = receipt_remove(e->place, "embed", p->index, e->digits);
@@ -49,7 +49,7 @@ static int partition_open(struct embed *e, struct partition *p)
     return rc;
 }
 
-static int put_error(struct embed *e, struct partition *p, const struct slot *s)
+static int put_error(struct embedder *e, struct partition *p, const struct slot *s)
 {
     const char *status = bad_name(s->bad);
     parquet_put_string(p->errors, 0, s->sample.key, strlen(s->sample.key));
@@ -78,7 +78,7 @@ static int put_row(struct partition *p, const struct slot *s)
     return metadata_add(p->metadata, &row);
 }
 
-static int put_embeddings(struct embed *e, struct partition *p, const struct chunk *c)
+static int put_embeddings(struct embedder *e, struct partition *p, const struct chunk *c)
 {
     int rc = 0;
     if (!c->rows) return 0;
@@ -89,7 +89,7 @@ static int put_embeddings(struct embed *e, struct partition *p, const struct chu
     return rc;
 }
 
-static int put_chunk(struct embed *e, struct chunk *c)
+static int put_chunk(struct embedder *e, struct chunk *c)
 {
     struct partition *p = c->part;
     int rc = p->opened ? 0 : partition_open(e, p);
@@ -104,7 +104,7 @@ static int put_chunk(struct embed *e, struct chunk *c)
 }
 
 /* Commit one file and note it in the receipt; the sink is gone either way. */
-static int commit(struct embed *e, struct partition *p, struct sink **sink, const char *kind, const char *ext)
+static int commit(struct embedder *e, struct partition *p, struct sink **sink, const char *kind, const char *ext)
 {
     struct str name = {0};
     char sha256[65];
@@ -118,7 +118,7 @@ static int commit(struct embed *e, struct partition *p, struct sink **sink, cons
     return rc;
 }
 
-static int save_metadata(struct embed *e, struct partition *p)
+static int save_metadata(struct embedder *e, struct partition *p)
 {
     struct sink *s;
     int rc = create(e, p, &s, "metadata", "parquet");
@@ -132,7 +132,7 @@ static int save_metadata(struct embed *e, struct partition *p)
 }
 
 /* A partition without rows has errors and a receipt only; files of an earlier attempt go. */
-static int remove_rows(struct embed *e, struct partition *p)
+static int remove_rows(struct embedder *e, struct partition *p)
 {
     static const char *const kinds[][2] = {{"img_emb", "npy"}, {"text_emb", "npy"}, {"metadata", "parquet"}};
     struct str name = {0};
@@ -145,7 +145,7 @@ static int remove_rows(struct embed *e, struct partition *p)
     return rc;
 }
 
-static int save_rows(struct embed *e, struct partition *p)
+static int save_rows(struct embedder *e, struct partition *p)
 {
     int rc = 0;
     if (!p->receipt.rows) return remove_rows(e, p);
@@ -168,7 +168,7 @@ static void tell_partition(struct partition *p)
     str_release(&s);
 }
 
-static int partition_end(struct embed *e, struct partition *p)
+static int partition_end(struct embedder *e, struct partition *p)
 {
     int rc = save_rows(e, p);
     if (!rc) rc = parquet_finish(p->errors);
@@ -182,7 +182,7 @@ static int partition_end(struct embed *e, struct partition *p)
     return 0;
 }
 
-void partition_drop(struct embed *e, struct partition *p)
+void partition_drop(struct embedder *e, struct partition *p)
 {
     pthread_mutex_lock(&e->lock);
     for (struct partition **q = &e->parts; *q; q = &(*q)->next)
@@ -201,7 +201,7 @@ void partition_drop(struct embed *e, struct partition *p)
 }
 
 /* An abandoned partition's samples are not counted: they come again. */
-static void forget(struct embed *e, struct partition *p)
+static void forget(struct embedder *e, struct partition *p)
 {
     atomic_fetch_add(&e->undone, 1);
     atomic_fetch_sub(&e->samples, p->receipt.samples);
@@ -211,7 +211,7 @@ static void forget(struct embed *e, struct partition *p)
 
 int embed_sink(void *stage, void *state, void *item)
 {
-    struct embed *e = stage;
+    struct embedder *e = stage;
     struct chunk *c = item;
     struct partition *p = c->part;
     int rc = 0;
