@@ -100,3 +100,111 @@ build/fuzz/libdarkroom.a: $(FUZZ_OBJ)
 build/fuzz/%: tests/fuzz/%.c build/fuzz/libdarkroom.a
 	$(Q)clang -std=c11 $(FUZZ_FLAGS) -fsanitize=fuzzer -Isrc -Itests -Ibuild/gen -o $@ $^ $(LIBS)
 -include $(FUZZ_OBJ:.o=.d)
+
+# ---- what people type ----
+PYTHON := build/venv/bin/python
+PEERS  := build/peers/bin/python
+
+.PHONY: help deps demo check check-asan check-tsan check-fault check-peers fuzz fuzz-replay bench \
+        lint format install clean man
+
+help:
+	@echo "make               build/darkroom            make check        all tests that need no peer"
+	@echo "make demo          embed the demo pictures   make check-peers  against torch, open_clip, timm, polars ..."
+	@echo "make deps          install what is missing   make check-asan   tests under AddressSanitizer and UBSan"
+	@echo "make bench         ours beside the peers     make check-tsan   tests under ThreadSanitizer"
+	@echo "make lint          format, layers, sizes     make check-fault  kill, full disk, failing calls: full loops"
+	@echo "make fuzz          FUZZ_SECONDS per target   make install      DESTDIR, PREFIX"
+	@echo "VARIANT=debug|asan|tsan  CC=gcc|clang  CUDA=auto|yes|no  V=1"
+
+ifeq ($(CUDA),yes)
+ifeq ($(shell command -v nvcc),)
+$(error CUDA=yes, but there is no nvcc)
+endif
+$(error CUDA=yes: this version has no CUDA plug-in yet; use CUDA=auto or CUDA=no)
+endif
+
+deps:
+	@tools/deps build check lint fuzz
+
+# The first two commands of the README work on a fresh machine.
+.PHONY: ready ready-check ready-peers ready-lint ready-fuzz
+ready:
+	@tools/deps build
+ready-check:
+	@tools/deps build check
+ready-peers:
+	@tools/deps build check peers
+ready-lint:
+	@tools/deps build lint
+ready-fuzz:
+	@tools/deps build fuzz
+
+demo: ready
+	@$(MAKE) --no-print-directory all
+	@tools/demo $(OUT)/darkroom
+
+check: ready-check
+	@$(MAKE) --no-print-directory all tests
+	@tests/run $(OUT) $(PYTHON) unit tests/interop tests/cli tests/fault
+
+check-asan: ready-check
+	@$(MAKE) --no-print-directory VARIANT=asan all tests
+	@tests/run build/asan $(PYTHON) unit tests/cli
+
+check-tsan: ready-check
+	@$(MAKE) --no-print-directory VARIANT=tsan all tests
+	@TSAN_OPTIONS=halt_on_error=1 tests/run build/tsan $(PYTHON) unit tests/cli
+
+check-fault: ready-check
+	@$(MAKE) --no-print-directory all tests
+	@DARKROOM_FULL=1 tests/run $(OUT) $(PYTHON) tests/fault
+
+check-peers: ready-peers
+	@$(MAKE) --no-print-directory all tests
+	@tests/run $(OUT) $(PEERS) tests/peers
+
+fuzz: ready-fuzz
+	@$(MAKE) --no-print-directory $(FUZZ_BIN)
+	@tools/fuzz $(FUZZ_SECONDS) $(FUZZ_BIN)
+
+fuzz-replay: ready-fuzz
+	@$(MAKE) --no-print-directory $(FUZZ_BIN)
+	@tools/fuzz 0 $(FUZZ_BIN)
+
+bench: ready-peers
+	@$(MAKE) --no-print-directory all $(BENCH_BIN)
+	@for b in bench/*.py; do echo "# $$b"; $(PEERS) $$b || exit 1; done
+
+lint: ready-lint
+	@tools/check-layers
+	@tools/check-size
+	@tools/check-style
+	@clang-format --dry-run -Werror $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/*/*.c tests/*.h bench/*.c)
+	@$(MAKE) --no-print-directory CC=clang VARIANT=debug OUT=build/clang CFLAGS=-Werror all tests
+	@$(MAKE) --no-print-directory CC=gcc VARIANT=debug OUT=build/gcc CFLAGS=-Werror all tests
+	@mkdir -p build/man && $(MAKE) --no-print-directory all man && mandoc -T lint -W error build/man/*.1
+	@echo "lint: clean"
+
+format:
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/*/*.c tests/*.h bench/*.c)
+
+VERBS = $(shell $(OUT)/darkroom help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+man: $(OUT)/darkroom
+	@mkdir -p build/man
+	@$(OUT)/darkroom help --man > build/man/darkroom.1
+	@for v in $(VERBS); do $(OUT)/darkroom help --man $$v > build/man/darkroom-$$v.1; done
+
+install: all man
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+	    $(DESTDIR)$(PREFIX)/share/darkroom/models/tiny $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 755 $(OUT)/darkroom $(DESTDIR)$(PREFIX)/bin/darkroom
+	install -m 644 build/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 models/tiny/* $(DESTDIR)$(PREFIX)/share/darkroom/models/tiny/
+	$(OUT)/darkroom help --completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/darkroom
+	$(OUT)/darkroom help --completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_darkroom
+	$(OUT)/darkroom help --completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/darkroom.fish
+
+clean:
+	rm -rf build
