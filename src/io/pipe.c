@@ -3,9 +3,11 @@
 #include "io/pipe.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -23,7 +25,10 @@ struct pipe_source {
 static int64_t pipe_read(struct source *s, void *buf, size_t n)
 {
     struct pipe_source *p = (struct pipe_source *)s;
+    struct pollfd ready = {p->fd, POLLIN, 0};
     ssize_t got;
+    while (poll(&ready, 1, 200) <= 0)
+        if (stop_wait_over()) return err_set(ERR_STOPPED, "stopped by a signal");
     do got = read(p->fd, buf, n);
     while (got < 0 && errno == EINTR);
     if (got < 0) return err_set(ERR_INPUT, "%s: %s", s->name, strerror(errno));

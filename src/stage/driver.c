@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/stop.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -40,32 +41,10 @@ struct worker {
     _Atomic double busy;
 };
 
-static volatile sig_atomic_t stop_asked;
-
-static void on_signal(int sig)
-{
-    if (stop_asked) _exit(128 + sig);
-    stop_asked = 1;
-}
-
-void stage_catch_signals(void)
-{
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    struct sigaction a;
-    memset(&a, 0, sizeof a);
-    a.sa_handler = on_signal;
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) sigaction(caught[i], &a, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
-int stage_stopping(void)
-{
-    return stop_asked;
-}
-
 static void flow_stop(struct flow *f)
 {
     atomic_store(&f->over, 1);
+    stop_waits(1);
     for (int i = 0; i < f->stage->boxes; i++) queue_stop(f->queue[i]);
 }
 
@@ -96,7 +75,7 @@ static int make_items(struct worker *w, void *state)
     struct flow *f = w->flow;
     struct ticket *t;
     while ((t = queue_pop(f->queue[0]))) {
-        if (stage_stopping()) return err_set(ERR_STOPPED, "stopped by a signal");
+        if (stop_asked()) return err_set(ERR_STOPPED, "stopped by a signal");
         int rc = timed_work(w, state, t->item);
         if (rc < 0) return rc;
         if (rc) return queue_push(f->queue[0], t), 0;
@@ -160,7 +139,7 @@ static void *ticker_main(void *arg)
     struct flow *f = arg;
     while (!atomic_load(&f->over)) {
         usleep(100000);
-        if (stage_stopping()) {
+        if (stop_asked()) {
             err_set(ERR_STOPPED, "stopped by a signal");
             flow_fail(f, ERR_STOPPED);
         }
@@ -221,6 +200,7 @@ int stage_run(struct stage *s)
     if (ticking) pthread_join(ticker, NULL);
     for (int b = 0; b < s->boxes; b++) s->busy[b] = stage_busy(s, b);
     s->flow = NULL;
+    stop_waits(0);
     for (int b = 0; b < s->boxes; b++) queue_free(f.queue[b]);
     pthread_mutex_destroy(&f.lock);
     free(tickets);

@@ -41,8 +41,4 @@ int stage_over(const struct stage *s);
 double stage_busy(const struct stage *s, int i);
 const char *stage_bottleneck(const struct stage *s);
 
-/* Signals: the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 asks to stop, the second ends at once. */
-void stage_catch_signals(void);
-int stage_stopping(void);
-
 #endif

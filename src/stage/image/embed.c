@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "io/source.h"
 
 #include <math.h>
@@ -296,7 +297,7 @@ static int run_stage(struct embedder *e)
         chunk_init(e, &e->chunks[i]);
         e->stage.items[i] = &e->chunks[i];
     }
-    stage_catch_signals();
+    stop_catch_signals();
     e->started = clock_now();
     embed_live(e, "running");
     int rc = stage_run(&e->stage);
