@@ -10,6 +10,7 @@
 #include "io/place.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,9 +129,112 @@ static int write_file(const char *folder, const char *name)
     return 0;
 }
 
+/* ---- dump ---- */
+
+static void print_text(const char *p, size_t n)
+{
+    json_t *j = json_stringn(p, n);
+    if (!j) j = json_string("(not UTF-8)");
+    json_dumpf(j, stdout, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    json_decref(j);
+}
+
+static void print_real(double v)
+{
+    if (isnan(v))
+        printf("\"nan\"");
+    else if (isinf(v))
+        printf("\"%sinf\"", v < 0 ? "-" : "");
+    else
+        printf("\"%a\"", v);
+}
+
+static void print_value(const struct parquet_field *f, const struct parquet_values *v, size_t i)
+{
+    if (v->valid && !v->valid[i]) {
+        printf("null");
+        return;
+    }
+    switch (f->type) {
+    case PARQUET_BOOL: printf(v->bools[i] ? "true" : "false"); break;
+    case PARQUET_INT32:
+    case PARQUET_INT64:
+        if (f->meaning == PARQUET_UNSIGNED)
+            printf("%llu", (unsigned long long)v->ints[i]);
+        else
+            printf("%lld", (long long)v->ints[i]);
+        break;
+    case PARQUET_FLOAT:
+    case PARQUET_DOUBLE: print_real(v->reals[i]); break;
+    case PARQUET_STRING: print_text(v->slices[i].p, v->slices[i].n); break;
+    case PARQUET_BINARY:
+        putchar('"');
+        for (size_t k = 0; k < v->slices[i].n; k++) printf("%02x", (uint8_t)v->slices[i].p[k]);
+        putchar('"');
+        break;
+    case PARQUET_FLOATS:
+        putchar('[');
+        for (size_t k = v->starts[i]; k < v->starts[i + 1]; k++) {
+            if (k > v->starts[i]) putchar(',');
+            print_real(v->floats[k]);
+        }
+        putchar(']');
+    }
+}
+
+static void print_head(const struct parquet_reader *r, const int *want, size_t n)
+{
+    printf("{\"rows\":%llu,\"fields\":[", (unsigned long long)parquet_rows(r));
+    for (size_t k = 0; k < n; k++) {
+        const struct parquet_field *f = parquet_field(r, (size_t)want[k]);
+        printf("%s[", k ? "," : "");
+        print_text(f->name, strlen(f->name));
+        printf(",\"%s\",%d,%d]", parquet_type_name(f->type), f->nullable, (int)f->meaning);
+    }
+    printf("],\"skipped\":[");
+    for (size_t k = 0; k < parquet_skipped(r); k++) {
+        if (k) putchar(',');
+        print_text(parquet_skipped_text(r, k), strlen(parquet_skipped_text(r, k)));
+    }
+    printf("]}\n");
+}
+
+static int dump_file(const char *path, size_t batch, char **names, int count)
+{
+    struct file_map map;
+    struct parquet_reader *r;
+    size_t rows, n = 0;
+    int rc, want[256];
+    check(file_map(&map, path), path);
+    check(parquet_open(&r, map.p, map.n), path);
+    for (size_t i = 0; !count && i < parquet_fields(r); i++) want[n++] = (int)i;
+    for (int i = 0; i < count; i++)
+        if ((want[n++] = parquet_find(r, names[i])) < 0)
+            err_set(ERR_USAGE, "not there"), die(names[i]);
+    for (size_t k = 0; k < n; k++) parquet_select(r, (size_t)want[k]);
+    print_head(r, want, n);
+    while (!(rc = parquet_next(r, batch, &rows)))
+        for (size_t i = 0; i < rows; i++) {
+            putchar('[');
+            for (size_t k = 0; k < n; k++) {
+                size_t col = (size_t)want[k];
+                if (k) putchar(',');
+                print_value(parquet_field(r, col), parquet_values(r, col), i);
+            }
+            printf("]\n");
+        }
+    if (rc < 0) die(path);
+    parquet_close(r);
+    file_unmap(&map);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && !strcmp(argv[1], "write")) return write_file(argv[2], argv[3]);
+    if (argc >= 3 && !strcmp(argv[1], "dump"))
+        return dump_file(argv[2], argc > 3 ? (size_t)atoll(argv[3]) : 0, argv + 4,
+                         argc > 4 ? argc - 4 : 0);
     fprintf(stderr, "usage: parquet_tool write FOLDER NAME | dump FILE [BATCH] [COLUMN...]\n");
     return 2;
 }

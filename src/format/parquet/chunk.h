@@ -3,12 +3,38 @@
 #ifndef FORMAT_PARQUET_CHUNK_H
 #define FORMAT_PARQUET_CHUNK_H
 
-#include "format/parquet/bounds.h"
 #include "format/parquet/codec.h"
 #include "format/parquet/dict.h"
 #include "format/parquet/parquet.h"
 #include "format/parquet/rle.h"
 #include "format/parquet/thrift.h"
+
+/* The smallest and largest value, for the statistics. Zeroed is "no value yet". Strings are
+ * remembered by where they lie in the chunk's values. */
+struct bounds {
+    int any;
+    int64_t least, most;
+    double low, high;
+    size_t low_at, low_size, high_at, high_size;
+};
+
+static inline void bounds_int(struct bounds *b, int64_t v)
+{
+    if (!b->any || v < b->least) b->least = v;
+    if (!b->any || v > b->most) b->most = v;
+    b->any = 1;
+}
+
+static inline void bounds_real(struct bounds *b, double v)
+{
+    if (v != v) return; /* NaN has no place in the order */
+    if (!b->any || v < b->low) b->low = v;
+    if (!b->any || v > b->high) b->high = v;
+    b->any = 1;
+}
+
+/* The string of n bytes at values + at. */
+void bounds_string(struct bounds *b, const char *values, size_t at, size_t n);
 
 struct chunk_page {
     size_t values_end, defs_end, reps_end; /* in the chunk's buffers */
@@ -28,6 +54,12 @@ struct chunk {
     size_t npages, pages_cap, page_start; /* page_start: of the open page, in values */
     size_t rows, levels, nulls, count;    /* count: values that are not null */
     struct bounds bounds;
+};
+
+/* PLAIN forms for the footer, strings cut to a bound; *has_* = 0 when there is none. */
+struct bounds_text {
+    struct str low, high;
+    int has_low, has_high, low_exact, high_exact;
 };
 
 /* What the chunks of one file share while they are written. */

@@ -131,11 +131,12 @@ struct parquet_values {
 
 /* Select before reading; unselected columns cost nothing. parquet_rewind goes back to row 0 and
  * keeps the selection. */
-int parquet_select(struct parquet_reader *r, size_t col);
+void parquet_select(struct parquet_reader *r, size_t col);
 void parquet_rewind(struct parquet_reader *r);
 
 /* Next batch of at most max_rows rows (0 = as many as suit) for all selected columns: 0, 1 at the
- * end, or ERR_INPUT. What parquet_values gave lives until the next call. */
+ * end, or ERR_INPUT, after which only rewind and close make sense. A batch never crosses a row
+ * group. What parquet_values gave lives until the next call. */
 int parquet_next(struct parquet_reader *r, size_t max_rows, size_t *rows);
 const struct parquet_values *parquet_values(const struct parquet_reader *r, size_t col);
 

@@ -60,7 +60,8 @@ void rle_end(struct rle_out *r, struct str *out)
 
 void rle_init(struct rle_in *r, int width, const void *p, size_t n)
 {
-    *r = (struct rle_in){.p = p, .end = (const unsigned char *)p + n, .width = width};
+    const unsigned char *from = n ? p : (const unsigned char *)"";
+    *r = (struct rle_in){.p = from, .end = from + n, .width = width};
 }
 
 /* Start the next run: 0, or -1 when there is none. A packed run may claim more groups than there
@@ -120,9 +121,8 @@ static uint32_t unpack(struct rle_in *r, uint32_t *out, size_t n)
 {
     uint32_t top = 0, mask = r->width == 32 ? UINT32_MAX : ((uint32_t)1 << r->width) - 1;
     uint64_t at = r->bit;
-    const unsigned char *safe = r->end - 8;
-    size_t i = 0;
-    for (; i < n && r->end - r->p >= 8 && r->p + (at >> 3) <= safe; i++, at += (unsigned)r->width) {
+    size_t bytes = (size_t)(r->end - r->p), i = 0;
+    for (; i < n && (at >> 3) + 8 <= bytes; i++, at += (unsigned)r->width) {
         uint64_t v;
         memcpy(&v, r->p + (at >> 3), 8);
         out[i] = (uint32_t)(v >> (at & 7)) & mask;
