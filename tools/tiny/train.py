@@ -233,7 +233,7 @@ def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--out", required=True, help="folder for the model, its vocabulary and heads")
     p.add_argument("--cache", default="/tmp/tiny-cache", help="where drawn pictures are kept")
-    p.add_argument("--families", type=int, default=100000, help="four pictures each")
+    p.add_argument("--families", type=int, default=80000, help="four pictures each")
     p.add_argument("--batch", type=int, default=2048)
     p.add_argument("--steps", type=int, default=9000)
     p.add_argument("--minutes", type=float, default=0,
@@ -260,6 +260,7 @@ def main():
     device = torch.device(args.device)
     torch.manual_seed(args.seed)
     torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # costs time, finds nothing here
     cfg = clip.config(WORDS.size)
     model = clip.Clip(cfg).to(device)
     count = sum(p.numel() for p in model.parameters())
