@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "format/npy.h"
-#include "image/png.h"
+#include "image/image.h"
 #include "image/prep.h"
 #include "io/file.h"
 #include "model/clip.h"
@@ -56,7 +56,7 @@ static int save(const char *path, const uint8_t *rgb, const struct prep *p)
     struct str bytes = {0};
     int rc = 0;
     if (str_ends(path, ".npy")) make_npy(&bytes, rgb, p);
-    else if (str_ends(path, ".png")) rc = png_encode(&bytes, rgb, p->size, p->size);
+    else if (str_ends(path, ".png")) png_encode(&bytes, rgb, p->size, p->size);
     else rc = err_set(ERR_USAGE, "-o takes a name ending in .png or .npy, not %s", path);
     if (!rc) rc = write_file(path, &bytes);
     str_release(&bytes);

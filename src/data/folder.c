@@ -224,6 +224,13 @@ size_t folder_count(const struct folder *f)
     return f->ngroups;
 }
 
+size_t folder_captions(const struct folder *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->count; i++) n += f->entries[i].kind == TEXT;
+    return n;
+}
+
 size_t folder_ignored(const struct folder *f)
 {
     return f->ignored;

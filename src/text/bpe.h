@@ -33,6 +33,8 @@ int bpe_size(const struct bpe *b); /* ids are below this */
 int bpe_sot(const struct bpe *b);
 int bpe_eot(const struct bpe *b);
 
+void bpe_fingerprint(const struct bpe *b, char hex[65]); /* sha256 of ids and merges */
+
 struct bpe_state *bpe_state_new(const struct bpe *b, unsigned specials);
 void bpe_state_free(struct bpe_state *s);
 

@@ -3,6 +3,7 @@
  * Where a string or a pair is listed twice the later one counts, as in Python's dictionaries. */
 #include "text/vocab.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -378,4 +379,16 @@ int bpe_open(struct bpe **out, const char *path)
     }
     str_release(&found);
     return rc;
+}
+
+/* The table's layout follows from the merges alone, so its bytes stand for them. */
+void bpe_fingerprint(const struct bpe *b, char hex[65])
+{
+    struct sha256 h;
+    sha256_init(&h);
+    sha256_add(&h, b->slots, b->nslots * sizeof *b->slots);
+    for (size_t i = 0; i < b->nslots; i++)
+        if (b->slots[i].pair != VOCAB_FREE) sha256_add(&h, &b->ids[b->slots[i].result], sizeof *b->ids);
+    sha256_add(&h, &b->size, sizeof b->size);
+    sha256_end(&h, hex);
 }

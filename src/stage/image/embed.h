@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "data/folder.h"
 #include "data/inputs.h"
 #include "data/metadata.h"
@@ -39,6 +40,8 @@ enum { DTYPE_F16, DTYPE_F32 };
 struct partition {
     int64_t index;
     struct receipt receipt;
+    struct sha256 read; /* pictures: over all bytes read, in order */
+    uint64_t read_bytes;
     int keep_undone; /* a shard was missing: write what there is, leave no receipt */
     int abandon;     /* an input failed half-way: what was read is not all, write nothing */
     /* of the sink */

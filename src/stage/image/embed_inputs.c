@@ -113,8 +113,7 @@ int64_t embed_expected(const char *tar)
 
 int embed_has_captions(const struct embedder *e)
 {
-    int found = 0;
-    for (size_t f = 0; f < e->inputs.names.count && !found; f++)
-        for (size_t i = 0; i < folder_count(e->folders[f]) && !found; i++) found = folder_has(e->folders[f], i, "txt");
-    return found;
+    for (size_t f = 0; f < e->inputs.names.count; f++)
+        if (folder_captions(e->folders[f])) return 1;
+    return 0;
 }

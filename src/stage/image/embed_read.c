@@ -159,6 +159,25 @@ static int take_sample(struct embedder *e, struct reader *r, struct chunk *c)
     return 1;
 }
 
+/* A receipt cannot list a million pictures: one line stands for all that a partition read. */
+static void note_read(struct partition *p, const struct sample *s)
+{
+    if (!p->read.ctx) sha256_init(&p->read);
+    sha256_add(&p->read, s->key, strlen(s->key) + 1);
+    for (int i = 0; i < s->count; i++) {
+        sha256_add(&p->read, s->members[i].data, s->members[i].size);
+        p->read_bytes += s->members[i].size;
+    }
+}
+
+static void folder_done(struct embedder *e, struct partition *p)
+{
+    char hex[65] = "";
+    if (!p->read.ctx) return;
+    sha256_end(&p->read, hex);
+    receipt_add(&p->receipt.inputs, embed_input_name(e, 0), p->read_bytes, hex);
+}
+
 /* Pictures in a folder: sample r->at of the list, read whole. */
 static int take_picture(struct embedder *e, struct reader *r, struct chunk *c)
 {
@@ -173,6 +192,7 @@ static int take_picture(struct embedder *e, struct reader *r, struct chunk *c)
         const struct sample_member *m = sample_find(&s->sample, e->image_keys);
         s->image_path = m && m->path ? m->path : s->sample.key;
         c->held += sample_bytes(&s->sample);
+        note_read(r->part, &s->sample);
     }
     return rc && rc != ERR_DATA;
 }
@@ -205,6 +225,7 @@ static void fill_from_folder(struct embedder *e, struct reader *r, struct chunk 
 {
     while (c->count < e->chunk_cap && c->held < CHUNK_BYTES) {
         if (r->at >= e->count || r->part->abandon) {
+            folder_done(e, r->part);
             c->end = 1;
             return;
         }

@@ -196,6 +196,7 @@ void partition_drop(struct embedder *e, struct partition *p)
     parquet_writer_free(p->errors);
     sink_abort(p->errors_sink);
     metadata_free(p->metadata);
+    sha256_release(&p->read);
     receipt_release(&p->receipt);
     free(p);
 }
