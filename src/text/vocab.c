@@ -3,6 +3,7 @@
  * Where a string or a pair is listed twice the later one counts, as in Python's dictionaries. */
 #include "text/vocab.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -263,6 +264,33 @@ int bpe_sot(const struct bpe *b)
 int bpe_eot(const struct bpe *b)
 {
     return b->eot;
+}
+
+void bpe_fingerprint(const struct bpe *b, char hex[65])
+{
+    struct sha256 h;
+    size_t ranks = 0;
+    int32_t ends[3] = {b->sot, b->eot, b->size};
+    for (size_t i = 0; i < b->nslots; i++)
+        if (b->slots[i].pair != VOCAB_FREE && b->slots[i].rank >= ranks)
+            ranks = b->slots[i].rank + (size_t)1;
+    const struct merge **sorted = mem_alloc(mem_mul(ranks, sizeof *sorted));
+    for (size_t i = 0; i < b->nslots; i++)
+        if (b->slots[i].pair != VOCAB_FREE) sorted[b->slots[i].rank] = &b->slots[i];
+    sha256_init(&h);
+    sha256_add(&h, ends, sizeof ends);
+    for (int i = 0; i < 256; i++) {
+        int32_t ids[2] = {b->ids[b->inner[i]], b->ids[b->last[i]]};
+        sha256_add(&h, ids, sizeof ids);
+    }
+    for (size_t i = 0; i < ranks; i++) {
+        if (!sorted[i]) continue; /* listed again later */
+        int32_t ids[3] = {b->ids[sorted[i]->pair >> 32], b->ids[(uint32_t)sorted[i]->pair],
+                          b->ids[sorted[i]->result]};
+        sha256_add(&h, ids, sizeof ids);
+    }
+    sha256_end(&h, hex);
+    free(sorted);
 }
 
 /* A whole file, unpacked when it is gzip; zlib checks its sum. */
