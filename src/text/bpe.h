@@ -33,7 +33,9 @@ int bpe_size(const struct bpe *b); /* ids are below this */
 int bpe_sot(const struct bpe *b);
 int bpe_eot(const struct bpe *b);
 
-void bpe_fingerprint(const struct bpe *b, char hex[65]); /* sha256 of ids and merges */
+/* sha256 of what decides the tokens: byte ids, merges in order, start and end. The same for the
+ * same vocabulary in either layout, packed or not. */
+void bpe_fingerprint(const struct bpe *b, char hex[65]);
 
 struct bpe_state *bpe_state_new(const struct bpe *b, unsigned specials);
 void bpe_state_free(struct bpe_state *s);

@@ -266,6 +266,33 @@ int bpe_eot(const struct bpe *b)
     return b->eot;
 }
 
+void bpe_fingerprint(const struct bpe *b, char hex[65])
+{
+    struct sha256 h;
+    size_t ranks = 0;
+    int32_t ends[3] = {b->sot, b->eot, b->size};
+    for (size_t i = 0; i < b->nslots; i++)
+        if (b->slots[i].pair != VOCAB_FREE && b->slots[i].rank >= ranks)
+            ranks = b->slots[i].rank + (size_t)1;
+    const struct merge **sorted = mem_alloc(mem_mul(ranks, sizeof *sorted));
+    for (size_t i = 0; i < b->nslots; i++)
+        if (b->slots[i].pair != VOCAB_FREE) sorted[b->slots[i].rank] = &b->slots[i];
+    sha256_init(&h);
+    sha256_add(&h, ends, sizeof ends);
+    for (int i = 0; i < 256; i++) {
+        int32_t ids[2] = {b->ids[b->inner[i]], b->ids[b->last[i]]};
+        sha256_add(&h, ids, sizeof ids);
+    }
+    for (size_t i = 0; i < ranks; i++) {
+        if (!sorted[i]) continue; /* listed again later */
+        int32_t ids[3] = {b->ids[sorted[i]->pair >> 32], b->ids[(uint32_t)sorted[i]->pair],
+                          b->ids[sorted[i]->result]};
+        sha256_add(&h, ids, sizeof ids);
+    }
+    sha256_end(&h, hex);
+    free(sorted);
+}
+
 /* A whole file, unpacked when it is gzip; zlib checks its sum. */
 static int read_text(struct str *out, const char *path)
 {
@@ -379,16 +406,4 @@ int bpe_open(struct bpe **out, const char *path)
     }
     str_release(&found);
     return rc;
-}
-
-/* The table's layout follows from the merges alone, so its bytes stand for them. */
-void bpe_fingerprint(const struct bpe *b, char hex[65])
-{
-    struct sha256 h;
-    sha256_init(&h);
-    sha256_add(&h, b->slots, b->nslots * sizeof *b->slots);
-    for (size_t i = 0; i < b->nslots; i++)
-        if (b->slots[i].pair != VOCAB_FREE) sha256_add(&h, &b->ids[b->slots[i].result], sizeof *b->ids);
-    sha256_add(&h, &b->size, sizeof b->size);
-    sha256_end(&h, hex);
 }
