@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    BUFFER = 512 << 10,  /* stays in the second-level cache, and so does the copy out of it */
+    BUFFER = 256 << 10,  /* stays in the second-level cache, and so does the copy out of it */
     DIRECT = 128 << 10,  /* from here on a body is read in place */
     EXTENSION = 1 << 20, /* bytes of a pax header or long name */
     MEMBERS = 1000 * 1000
