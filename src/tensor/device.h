@@ -103,6 +103,7 @@ struct device_ops {
     int (*get)(struct device *d, void *dst, const void *src, size_t bytes); /* device -> host */
     int (*zero)(struct device *d, void *p, size_t bytes);
     int (*sync)(struct device *d);
+    int (*lane)(struct device *d, struct device **out);
     void (*close)(struct device *d);
 
     /* A weight [n,k] in the layout `linear` likes best: size, then the conversion from plain
@@ -126,13 +127,17 @@ struct device_ops {
 };
 
 /* lanes: how many independent workers should feed this device, each through its own lane.
- * A CPU has one per thread (each lane runs alone, no barrier between threads); a GPU has one. */
+ * A CPU has one per thread (each lane runs alone, no barrier between threads); a GPU has one.
+ * kind is what the fingerprint records. Every instruction set of the CPU backend gives the same
+ * bits, so its kind is "cpu" alone; which set it found stands in detail, for people. */
 struct device {
     const char *name; /* "cpu" */
-    char kind[64];    /* what the fingerprint records: "cpu-avx512" */
+    char kind[64];    /* "cpu" */
+    char detail[64];  /* "avx512, 2 threads" */
     int lanes;
     const struct device_ops *ops;
     void *state;
+    struct profile *profile; /* of ops.c; NULL unless $DARKROOM_PROFILE is set */
 };
 
 /* spec: "auto", "cpu", "cuda", "cuda:1" ("gpu" = "cuda"). threads: how many threads one op may
@@ -141,5 +146,15 @@ int device_open(struct device **out, const char *spec, int threads);
 /* Another handle on the same memory whose ops run on the calling thread only. */
 int device_lane(struct device **out, struct device *d);
 void device_close(struct device *d);
+
+/* A backend in a file of its own (darkroom-cuda.so beside the program) exports one symbol, a
+ * struct device_plugin named DEVICE_PLUGIN_SYMBOL. `abi` must be DEVICE_ABI, which counts every
+ * change of this header. */
+enum { DEVICE_ABI = 1 };
+#define DEVICE_PLUGIN_SYMBOL "darkroom_device"
+struct device_plugin {
+    int abi;
+    int (*open)(struct device **out, int index, int threads);
+};
 
 #endif

@@ -19,7 +19,7 @@ struct tensor {
 };
 
 size_t dtype_size(enum dtype t);
-const char *dtype_name(enum dtype t); /* "f32" */
+const char *dtype_name(enum dtype t);        /* "f32" */
 int64_t tensor_rows(const struct tensor *t); /* product of all dimensions but the last */
 int64_t tensor_cols(const struct tensor *t); /* the last dimension */
 int64_t tensor_count(const struct tensor *t);

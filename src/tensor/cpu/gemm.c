@@ -1,0 +1,181 @@
+/* gemm.c - blocking: which part of the product is computed when, so that each operand comes
+ * from the cache that can feed the micro-kernel.
+ * A block of rows is packed once (each tile's rows next to each other) and stays in L2. For a few
+ * panels of b at a time, k is walked in blocks: one panel block [kc,PANEL] sits in L1 while all
+ * tiles of the row block pass over it. Sums rest in a small buffer between blocks of k, which
+ * costs no bit; after the last block the tile is finished while it is still in L1. */
+#include "tensor/cpu/gemm.h"
+#include "base/mem.h"
+#include "tensor/cpu/half.h"
+
+#include <string.h>
+
+enum {
+    BLOCK_K = 256,    /* L1: a panel block of 32 KiB */
+    BLOCK_ROWS = 448, /* L2: 448 x 256 floats of a, 448 x 128 of sums */
+    BLOCK_PANELS = 4
+};
+
+struct gemm_job {
+    struct cpu *cpu;
+    const struct gemm *g;
+    float *a;                 /* packed rows: block of k, tile, row, kc */
+    int64_t row, rows, tiles; /* the rows packed now */
+    int64_t tiles_unit;       /* tiles that one unit of work takes */
+    int64_t panels, panels_unit, col_units;
+    int64_t kc, kblocks;
+};
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t tile_row(const struct gemm_job *j, int64_t tile) /* rows spread evenly over tiles */
+{
+    return tile * j->rows / j->tiles;
+}
+
+static int64_t block_k(const struct gemm_job *j, int64_t block)
+{
+    int64_t left = j->g->k - block * j->kc;
+    return left < j->kc ? left : j->kc;
+}
+
+static float *packed_tile(const struct gemm_job *j, int64_t block, int64_t tile)
+{
+    return j->a + block * j->kc * j->rows + tile_row(j, tile) * block_k(j, block);
+}
+
+static void pack_tile(void *arg, size_t index, int worker)
+{
+    const struct gemm_job *j = arg;
+    const struct gemm *g = j->g;
+    int64_t tile = (int64_t)index, first = tile_row(j, tile), rows = tile_row(j, tile + 1) - first;
+    (void)worker;
+    for (int64_t b = 0; b < j->kblocks; b++) {
+        float *to = packed_tile(j, b, tile);
+        int64_t k0 = b * j->kc, kc = block_k(j, b);
+        for (int64_t r = 0; r < rows; r++, to += kc) {
+            const float *from = g->a_trans ? g->a + k0 * g->lda + j->row + first + r
+                                           : g->a + (j->row + first + r) * g->lda + k0;
+            if (!g->a_trans)
+                memcpy(to, from, (size_t)kc * sizeof *to);
+            else
+                for (int64_t i = 0; i < kc; i++) to[i] = from[i * g->lda];
+        }
+    }
+}
+
+/* All of k for the tiles [t0,t1) and the panels [p0,p1). */
+static void run_unit(void *arg, size_t index, int worker)
+{
+    const struct gemm_job *j = arg;
+    const struct gemm *g = j->g;
+    const struct kernels *kern = j->cpu->k;
+    int64_t t0 = (int64_t)index / j->col_units * j->tiles_unit;
+    int64_t t1 = t0 + j->tiles_unit < j->tiles ? t0 + j->tiles_unit : j->tiles;
+    int64_t p0 = (int64_t)index % j->col_units * j->panels_unit;
+    int64_t p1 = p0 + j->panels_unit < j->panels ? p0 + j->panels_unit : j->panels;
+    int64_t row0 = tile_row(j, t0), span = tile_row(j, t1) - row0;
+    float *sums = scratch_get(j->cpu->worker[worker], SCRATCH_C,
+                              (size_t)(span * (p1 - p0) * PANEL) * sizeof *sums);
+    for (int64_t b = 0; b < j->kblocks; b++) {
+        int64_t kc = block_k(j, b);
+        for (int64_t p = p0; p < p1; p++) {
+            const float *panel = g->b + (p * g->k + b * j->kc) * PANEL;
+            int cols = (int)(g->n - p * PANEL < PANEL ? g->n - p * PANEL : PANEL);
+            for (int64_t t = t0; t < t1; t++) {
+                int64_t row = tile_row(j, t);
+                int rows = (int)(tile_row(j, t + 1) - row);
+                float *c = sums + ((p - p0) * span + row - row0) * PANEL;
+                kern->tile(c, PANEL, packed_tile(j, b, t), kc, panel, rows, kc, b > 0);
+                if (b + 1 == j->kblocks)
+                    kern->finish(&g->finish, c, j->row + row, p * PANEL, rows, cols);
+            }
+        }
+    }
+}
+
+void gemm_run(struct cpu *cpu, const struct gemm *g)
+{
+    struct gemm_job j = {.cpu = cpu, .g = g};
+    int64_t threads = pool_size(cpu->pool), rows_once = BLOCK_ROWS * threads;
+    j.kblocks = g->k > BLOCK_K ? ceil_div(g->k, BLOCK_K) : 1;
+    j.kc = ceil_div(g->k, j.kblocks);
+    j.panels = ceil_div(g->n, PANEL);
+    for (j.row = 0; j.row < g->m; j.row += j.rows) {
+        int64_t left = g->m - j.row, times = ceil_div(left, rows_once);
+        j.rows = ceil_div(left, times);
+        j.tiles = ceil_div(j.rows, cpu->k->tile_rows);
+        j.tiles_unit = ceil_div(j.tiles, threads);
+        j.panels_unit = j.tiles < threads ? 1 : BLOCK_PANELS;
+        j.col_units = ceil_div(j.panels, j.panels_unit);
+        j.a = scratch_get(cpu->shared, SCRATCH_A, (size_t)(j.rows * g->k) * sizeof *j.a);
+        pool_for(cpu->pool, (size_t)j.tiles, pack_tile, &j);
+        pool_for(cpu->pool, (size_t)(ceil_div(j.tiles, j.tiles_unit) * j.col_units), run_unit, &j);
+    }
+}
+
+size_t gemm_pack_bytes(int64_t n, int64_t k)
+{
+    return (size_t)(ceil_div(n, PANEL) * k * PANEL) * sizeof(float);
+}
+
+struct pack_job {
+    struct cpu *cpu;
+    float *packed;
+    const struct tensor *w;
+    const float *b;
+    int64_t ldb, n, k;
+};
+
+static void widen(float *to, const uint16_t *from, int64_t n, enum dtype type)
+{
+    if (type == F16)
+        for (int64_t i = 0; i < n; i++) to[i] = half_to_float(from[i]);
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = bfloat_to_float(from[i]);
+}
+
+static void pack_row_panel(void *arg, size_t index, int worker)
+{
+    const struct pack_job *j = arg;
+    int64_t first = (int64_t)index * PANEL, k = j->k, ld = j->w->ld;
+    int cols = (int)(j->n - first < PANEL ? j->n - first : PANEL);
+    const float *rows = (const float *)j->w->data + first * ld;
+    if (j->w->type != F32) {
+        float *wide = scratch_get(j->cpu->worker[worker], SCRATCH_C, (size_t)(PANEL * k) * 4);
+        const uint16_t *half = (const uint16_t *)j->w->data + first * ld;
+        for (int r = 0; r < cols; r++) widen(wide + r * k, half + r * ld, k, j->w->type);
+        rows = wide;
+        ld = k;
+    }
+    j->cpu->k->transpose(j->packed + first * k, rows, ld, cols, k);
+}
+
+void gemm_pack_rows(struct cpu *cpu, float *packed, const struct tensor *w)
+{
+    struct pack_job j = {cpu, packed, w, NULL, 0, w->dim[0], w->dim[1]};
+    pool_for(cpu->pool, (size_t)ceil_div(j.n, PANEL), pack_row_panel, &j);
+}
+
+static void pack_col_panel(void *arg, size_t index, int worker)
+{
+    const struct pack_job *j = arg;
+    int64_t first = (int64_t)index * PANEL;
+    size_t cols = (size_t)(j->n - first < PANEL ? j->n - first : PANEL);
+    float *to = j->packed + first * j->k;
+    (void)worker;
+    for (int64_t i = 0; i < j->k; i++, to += PANEL) {
+        memcpy(to, j->b + i * j->ldb + first, cols * sizeof *to);
+        memset(to + cols, 0, (PANEL - cols) * sizeof *to);
+    }
+}
+
+void gemm_pack_cols(struct cpu *cpu, float *packed, const float *b, int64_t ldb, int64_t n,
+                    int64_t k)
+{
+    struct pack_job j = {cpu, packed, NULL, b, ldb, n, k};
+    pool_for(cpu->pool, (size_t)ceil_div(n, PANEL), pack_col_panel, &j);
+}

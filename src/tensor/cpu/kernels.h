@@ -1,0 +1,53 @@
+/* kernels.h - the inner loops that exist once per instruction set.
+ * kernels_body.h writes them over `struct vec`, sixteen floats; kernels_plain.c, _avx2.c and
+ * _avx512.c compile it with their own vec. The same sequence of IEEE operations per lane makes
+ * the three give the same bits. */
+#ifndef TENSOR_CPU_KERNELS_H
+#define TENSOR_CPU_KERNELS_H
+
+#include "tensor/device.h"
+
+enum {
+    PANEL = 32,    /* columns of a packed panel: two AVX-512 registers */
+    TILE_MOST = 16 /* rows a tile may have in any instruction set */
+};
+
+/* What happens to a finished sum on its way out; addresses of the whole matrices. */
+struct finish {
+    float *y, *pre;
+    const float *bias, *residual;
+    int64_t ldy, ldpre, ldres;
+    enum act act;
+};
+
+struct kernels {
+    int tile_rows; /* how many rows `tile` does best */
+
+    /* c[rows,PANEL] (row stride ldc) = a[rows,k] (row stride lda) times panel b[k,PANEL], added
+     * to c when `more`. Each element is one fused-multiply-add chain over k in order, so cutting
+     * k over several calls changes no bit. */
+    void (*tile)(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows,
+                 int64_t k, int more);
+
+    /* A finished tile at (row, col) of the result: bias, act, residual, store. */
+    void (*finish)(const struct finish *f, const float *tile, int64_t row, int64_t col, int rows,
+                   int cols);
+
+    /* panel[k,PANEL] from w[cols,k] with row stride ldw; zero beyond cols. */
+    void (*transpose)(float *panel, const float *w, int64_t ldw, int cols, int64_t k);
+
+    /* s[0..n) becomes exp(s*scale + bias - max); sum and max come back. */
+    void (*softmax)(float *s, const float *bias, int64_t n, float scale, float *sum, float *max);
+    void (*scale)(float *y, const float *x, int64_t n, float by); /* y = x * by */
+    void (*layernorm)(float *y, const float *x, const float *gain, const float *bias, int64_t n,
+                      float eps, float *mean, float *rstd);
+    void (*l2norm)(void *y, const float *x, int64_t n, int half);
+    void (*add)(float *y, const float *x, int64_t n); /* y += x */
+};
+
+/* The kernels of an instruction set this machine has. */
+const struct kernels *kernels_of(enum isa isa);
+
+extern const struct kernels kernels_plain, kernels_avx2, kernels_avx512;
+
+#endif

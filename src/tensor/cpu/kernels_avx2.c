@@ -1,0 +1,70 @@
+/* kernels_avx2.c - the kernels for AVX2: six rows and two registers of columns at a time keep
+ * 12 sums, two of b and one of a in the 16 registers; a panel is done in two halves. */
+#include "tensor/cpu/vec_avx2.h"
+#include "tensor/cpu/kernels_body.h"
+
+enum { ROWS = 6 };
+
+static inline __attribute__((always_inline)) void tile_rows(float *c, int64_t ldc, const float *a,
+                                                            int64_t lda, const float *b,
+                                                            const int rows, int64_t k, int more)
+{
+    __m256 lo[ROWS], hi[ROWS];
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) {
+        lo[r] = more ? _mm256_loadu_ps(c + r * ldc) : _mm256_setzero_ps();
+        hi[r] = more ? _mm256_loadu_ps(c + r * ldc + 8) : _mm256_setzero_ps();
+    }
+    for (int64_t i = 0; i < k; i++, b += PANEL) {
+        __m256 b0 = _mm256_loadu_ps(b), b1 = _mm256_loadu_ps(b + 8);
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; r++) {
+            __m256 x = _mm256_broadcast_ss(a + r * lda + i);
+            lo[r] = _mm256_fmadd_ps(x, b0, lo[r]);
+            hi[r] = _mm256_fmadd_ps(x, b1, hi[r]);
+        }
+    }
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) {
+        _mm256_storeu_ps(c + r * ldc, lo[r]);
+        _mm256_storeu_ps(c + r * ldc + 8, hi[r]);
+    }
+}
+
+static void tile_half(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows,
+                      int64_t k, int more)
+{
+    switch (rows) {
+    case 1: tile_rows(c, ldc, a, lda, b, 1, k, more); break;
+    case 2: tile_rows(c, ldc, a, lda, b, 2, k, more); break;
+    case 3: tile_rows(c, ldc, a, lda, b, 3, k, more); break;
+    case 4: tile_rows(c, ldc, a, lda, b, 4, k, more); break;
+    case 5: tile_rows(c, ldc, a, lda, b, 5, k, more); break;
+    default: tile_rows(c, ldc, a, lda, b, 6, k, more); break;
+    }
+}
+
+static void tile_avx2(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows,
+                      int64_t k, int more)
+{
+    tile_half(c, ldc, a, lda, b, rows, k, more);
+    tile_half(c + 16, ldc, a, lda, b + 16, rows, k, more);
+}
+
+static void transpose_avx2(float *panel, const float *w, int64_t ldw, int cols, int64_t k)
+{
+    for (int64_t i = 0; i < k; i++)
+        for (int j = 0; j < PANEL; j++) panel[i * PANEL + j] = j < cols ? w[j * ldw + i] : 0;
+}
+
+const struct kernels kernels_avx2 = {
+    .tile_rows = ROWS,
+    .tile = tile_avx2,
+    .finish = finish_tile,
+    .transpose = transpose_avx2,
+    .softmax = softmax_row,
+    .scale = scale_row,
+    .layernorm = layernorm_row,
+    .l2norm = l2norm_row,
+    .add = add_row,
+};

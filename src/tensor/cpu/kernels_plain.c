@@ -1,0 +1,33 @@
+/* kernels_plain.c - the kernels in plain C: what every other instruction set must equal. */
+#include "tensor/cpu/vec_plain.h"
+#include "tensor/cpu/kernels_body.h"
+
+static void tile_plain(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows,
+                       int64_t k, int more)
+{
+    for (int r = 0; r < rows; r++) {
+        float sum[PANEL] = {0};
+        if (more) memcpy(sum, c + r * ldc, sizeof sum);
+        for (int64_t i = 0; i < k; i++)
+            for (int j = 0; j < PANEL; j++) sum[j] = fmaf(a[r * lda + i], b[i * PANEL + j], sum[j]);
+        memcpy(c + r * ldc, sum, sizeof sum);
+    }
+}
+
+static void transpose_plain(float *panel, const float *w, int64_t ldw, int cols, int64_t k)
+{
+    for (int64_t i = 0; i < k; i++)
+        for (int j = 0; j < PANEL; j++) panel[i * PANEL + j] = j < cols ? w[j * ldw + i] : 0;
+}
+
+const struct kernels kernels_plain = {
+    .tile_rows = 4,
+    .tile = tile_plain,
+    .finish = finish_tile,
+    .transpose = transpose_plain,
+    .softmax = softmax_row,
+    .scale = scale_row,
+    .layernorm = layernorm_row,
+    .l2norm = l2norm_row,
+    .add = add_row,
+};
