@@ -308,6 +308,16 @@ int sink_commit(struct sink *s, char sha256[65], uint64_t *size)
     return rc;
 }
 
+int place_scratch(struct place *p, int *fd)
+{
+    char *path = path_of(p, "scratch.XXXXXX.tmp");
+    *fd = mkostemps(path, 4, O_CLOEXEC);
+    int rc = *fd < 0 ? fail_output(path) : 0;
+    if (!rc) unlink(path);
+    free(path);
+    return rc;
+}
+
 int place_write(struct place *p, const char *name, const void *data, size_t n)
 {
     struct sink *s;

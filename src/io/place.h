@@ -31,6 +31,9 @@ void names_add(struct names *n, const char *name);
 void names_sort(struct names *n);
 void names_release(struct names *n);
 
+/* A nameless file for spilling what does not fit in memory; gone when the fd is closed. */
+int place_scratch(struct place *p, int *fd);
+
 /* Small whole files, committed in one call. */
 int place_write(struct place *p, const char *name, const void *data, size_t n);
 
