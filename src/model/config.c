@@ -71,8 +71,10 @@ static int get_triple(float to[3], const json_t *o, const char *key)
 
 static int get_filter(struct prep *p, const char *name)
 {
-    if (str_same(name, "bicubic")) p->filter = FILTER_BICUBIC;
-    else if (str_same(name, "bilinear")) p->filter = FILTER_BILINEAR;
+    if (str_same(name, "bicubic"))
+        p->filter = FILTER_BICUBIC;
+    else if (str_same(name, "bilinear"))
+        p->filter = FILTER_BILINEAR;
     else
         return err_set(ERR_INPUT, "interpolation \"%s\" is not known: bicubic or bilinear", name);
     return 0;
@@ -105,10 +107,9 @@ static int must_be(const json_t *o, const char *key, const char *a, const char *
 static int open_clip_tower(struct tower_said *t, const json_t *o)
 {
     static const char *const strange[] = {
-        "ls_init_value", "attentional_pool",   "final_ln_after_pool", "qk_norm",
-        "scale_heads",   "scaled_cosine_attn", "scale_attn_inner",    "scale_attn",
-        "scale_fc",      "act_kwargs",         "embed_cls",           "no_causal_mask",
-        "hf_model_name", NULL};
+        "ls_init_value",      "attentional_pool", "final_ln_after_pool", "qk_norm",  "scale_heads",
+        "scaled_cosine_attn", "scale_attn_inner", "scale_attn",          "scale_fc", "act_kwargs",
+        "embed_cls",          "no_causal_mask",   "hf_model_name",       NULL};
     const json_t *eps = json_object_get(json_object_get(o, "norm_kwargs"), "eps");
     int rc = refuse(o, strange);
     if (!rc) rc = get_int(&t->width, o, "width");
@@ -143,7 +144,8 @@ static int open_clip_model(struct clip_said *s, const json_t *o)
     int quick = json_is_true(json_object_get(o, "quick_gelu"));
     s->image.act = s->text.act = quick ? ACT_QUICK_GELU : ACT_GELU;
     s->image.eps = s->text.eps = 1e-5f;
-    int rc = json_object_get(o, "multimodal_cfg") && json_object_size(json_object_get(o, "multimodal_cfg"))
+    int rc = json_object_get(o, "multimodal_cfg") &&
+                     json_object_size(json_object_get(o, "multimodal_cfg"))
                  ? err_set(ERR_INPUT, "multimodal_cfg: a CoCa, this program runs CLIP only")
                  : get_int(&s->embed, o, "embed_dim");
     if (!rc && v) rc = open_clip_tower(&s->image, v);
@@ -168,9 +170,12 @@ static int open_clip_prep(struct clip_said *s, const json_t *o)
     if (!rc) rc = get_triple(s->prep.std, o, "std");
     if (!rc && how) rc = get_filter(&s->prep, how);
     if (!rc && fit) {
-        if (!strcmp(fit, "shortest")) s->prep.fit = FIT_CROP;
-        else if (!strcmp(fit, "squash")) s->prep.fit = FIT_SQUASH;
-        else rc = err_set(ERR_INPUT, "resize_mode \"%s\" is not known: shortest or squash", fit);
+        if (!strcmp(fit, "shortest"))
+            s->prep.fit = FIT_CROP;
+        else if (!strcmp(fit, "squash"))
+            s->prep.fit = FIT_SQUASH;
+        else
+            rc = err_set(ERR_INPUT, "resize_mode \"%s\" is not known: shortest or squash", fit);
     }
     s->prep_known = 1;
     return rc;
@@ -195,11 +200,14 @@ static int hf_tower(struct tower_said *t, const json_t *o)
 static int hf_model(struct clip_said *s, const json_t *o, const char *type)
 {
     const json_t *v = json_object_get(o, "vision_config"), *t = json_object_get(o, "text_config");
-    if (!strcmp(type, "clip_vision_model")) v = o, t = NULL;
-    else if (!strcmp(type, "clip_text_model")) t = o, v = NULL;
+    if (!strcmp(type, "clip_vision_model"))
+        v = o, t = NULL;
+    else if (!strcmp(type, "clip_text_model"))
+        t = o, v = NULL;
     else if (strcmp(type, "clip"))
-        return err_set(ERR_INPUT, "model_type \"%s\" is not a CLIP (clip, clip_vision_model or "
-                                  "clip_text_model)",
+        return err_set(ERR_INPUT,
+                       "model_type \"%s\" is not a CLIP (clip, clip_vision_model or "
+                       "clip_text_model)",
                        type);
     int rc = 0;
     if (v) {
@@ -264,8 +272,9 @@ static int hf_prep(struct clip_said *s, const json_t *o)
         return err_set(ERR_INPUT, "do_center_crop is off and size is not height and width: the "
                                   "pictures would not be square");
     if (!off(o, "do_center_crop") && crop && size && crop != size)
-        return err_set(ERR_INPUT, "size %d and crop_size %d differ, this program crops at the "
-                                  "resized size only",
+        return err_set(ERR_INPUT,
+                       "size %d and crop_size %d differ, this program crops at the "
+                       "resized size only",
                        size, crop);
     p->floor_crop = p->rgb_first = 1;
     if (size) s->image_size = size;

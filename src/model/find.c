@@ -61,8 +61,10 @@ void model_home(struct str *out)
 {
     const char *home = getenv("DARKROOM_HOME"), *user = getenv("HOME");
     str_clear(out);
-    if (home && *home) str_printf(out, "%s/models", home);
-    else str_printf(out, "%s/.darkroom/models", user ? user : "");
+    if (home && *home)
+        str_printf(out, "%s/models", home);
+    else
+        str_printf(out, "%s/.darkroom/models", user ? user : "");
 }
 
 static const char *base_name(const char *path)
@@ -103,8 +105,10 @@ static void find_config(struct model_files *f, const char *folder)
     }
     f->config[0] = there(folder, "config.json");
     f->config[1] = there(folder, "preprocessor_config.json");
-    if (!f->config[0]) f->config[0] = open_clip;
-    else free(open_clip);
+    if (!f->config[0])
+        f->config[0] = open_clip;
+    else
+        free(open_clip);
 }
 
 /* ---- folders and files ---- */
@@ -138,13 +142,15 @@ static int take_folder(struct model_files *f, const char *folder, const char *mo
     if (!f->weights) {
         f->weights = only_weights(folder, &count);
         if (count > 1)
-            return err_set(ERR_INPUT, "%s holds %d weight files and none with a usual name: name "
-                                      "the file itself",
+            return err_set(ERR_INPUT,
+                           "%s holds %d weight files and none with a usual name: name "
+                           "the file itself",
                            folder, count);
     }
     if (!f->weights)
-        return err_set(ERR_INPUT, "%s: no weights in this folder (open_clip_model.safetensors, "
-                                  "model.safetensors, pytorch_model.bin, ...)",
+        return err_set(ERR_INPUT,
+                       "%s: no weights in this folder (open_clip_model.safetensors, "
+                       "model.safetensors, pytorch_model.bin, ...)",
                        folder);
     find_config(f, folder);
     f->vocab = find_vocab(folder, model_dir);
@@ -188,7 +194,7 @@ static int take_file(struct model_files *f, const char *path, const char *model_
     f->vocab = find_vocab(folder, model_dir);
     free(folder);
     const struct model_row *r = registry_by_file(base);
-    if (r) f->known = 1, f->as = (struct model_known){.row = r, .act = r->act};
+    if (r && !f->named) f->known = 1, f->as = (struct model_known){.row = r, .act = r->act};
     known_by_cache(f, path);
     return 0;
 }
@@ -207,8 +213,7 @@ static int try_named(struct model_files *f, const char *dir, const char *name,
 {
     char flat[512];
     size_t n = 0;
-    for (; name[n] && n + 1 < sizeof flat; n++)
-        flat[n] = strchr("/:", name[n]) ? '-' : name[n];
+    for (; name[n] && n + 1 < sizeof flat; n++) flat[n] = strchr("/:", name[n]) ? '-' : name[n];
     flat[n] = 0;
     char *path = join(dir, flat);
     int rc = file_exists(path) == 2 ? take_folder(f, path, model_dir) : 1;
@@ -230,10 +235,14 @@ static void hf_cache(struct str *out)
     const char *hub = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME"), *user = getenv("HOME");
     const char *cache = getenv("XDG_CACHE_HOME");
     str_clear(out);
-    if (hub && *hub) str_puts(out, hub);
-    else if (home && *home) str_printf(out, "%s/hub", home);
-    else if (cache && *cache) str_printf(out, "%s/huggingface/hub", cache);
-    else str_printf(out, "%s/.cache/huggingface/hub", user ? user : "");
+    if (hub && *hub)
+        str_puts(out, hub);
+    else if (home && *home)
+        str_printf(out, "%s/hub", home);
+    else if (cache && *cache)
+        str_printf(out, "%s/huggingface/hub", cache);
+    else
+        str_printf(out, "%s/.cache/huggingface/hub", user ? user : "");
 }
 
 /* The snapshot that refs/main points to. 1: taken. */
@@ -251,8 +260,10 @@ static int try_hf(struct model_files *f, const char *cache, const char *repo, co
     if (!ref.len || strchr(ref.p, '/') || strstr(ref.p, "..")) goto done;
     path.len = root;
     str_printf(&path, "/snapshots/%s", ref.p);
-    if (file_exists(path.p) == 2) rc = take_folder(f, path.p, model_dir);
-    else goto done;
+    if (file_exists(path.p) == 2)
+        rc = take_folder(f, path.p, model_dir);
+    else
+        goto done;
     rc = rc ? rc : 1;
 done:
     str_release(&ref);
@@ -295,7 +306,7 @@ static int by_name(struct model_files *f, const char *model, const char *model_d
 {
     struct str home = {0}, cache = {0}, looked = {0};
     int rc = registry_find(&f->as, model), found = 0, unknown = rc;
-    f->known = !rc;
+    f->known = f->named = !rc;
     f->kind = rc ? KIND_OPEN_CLIP : f->as.kind;
     model_home(&home);
     hf_cache(&cache);
@@ -309,13 +320,16 @@ static int by_name(struct model_files *f, const char *model, const char *model_d
         if (!found && f->as.row && f->as.row->hf && f->kind == KIND_OPEN_CLIP)
             found = try_hf(f, cache.p, f->as.row->hf, model_dir);
     }
-    if (found < 0) rc = found;
-    else if (found) rc = 0;
+    if (found < 0)
+        rc = found;
+    else if (found)
+        rc = 0;
     else if (unknown)
         registry_find(&f->as, model); /* for its sentence */
     else
-        rc = err_set(ERR_INPUT, "model %s is not on this machine (searched %s); get it with "
-                                "`darkroom model pull %s`, or try --model tiny",
+        rc = err_set(ERR_INPUT,
+                     "model %s is not on this machine (searched %s); get it with "
+                     "`darkroom model pull %s`, or try --model tiny",
                      model, looked.p, model);
     str_release(&home);
     str_release(&cache);
@@ -335,9 +349,9 @@ static int take_tiny(struct model_files *f, const char *model_dir)
     if (strrchr(exe, '/')) *strrchr(exe, '/') = 0;
     /* beside the program, in the source tree around build/ (and build/asan, build/tests/unit),
      * installed */
-    static const char *const up[] = {"models/tiny",           "../models/tiny",
-                                     "../../models/tiny",     "../../../models/tiny",
-                                     "../../../../models/tiny", "../share/darkroom/models/tiny"};
+    static const char *const up[] = {
+        "models/tiny",          "../models/tiny",          "../../models/tiny",
+        "../../../models/tiny", "../../../../models/tiny", "../share/darkroom/models/tiny"};
     int rc = 1;
     for (size_t i = 0; i < sizeof up / sizeof *up && rc == 1; i++) {
         char *path = join(exe, up[i]);
@@ -350,8 +364,9 @@ static int take_tiny(struct model_files *f, const char *model_dir)
         rc = found > 0 ? 0 : found ? found : 1;
     }
     if (rc == 1)
-        rc = err_set(ERR_INPUT, "models/tiny is not beside the program (%s) nor in %s: reinstall, "
-                                "or give its folder as --model",
+        rc = err_set(ERR_INPUT,
+                     "models/tiny is not beside the program (%s) nor in %s: reinstall, "
+                     "or give its folder as --model",
                      exe, home.p);
     str_release(&home);
     return rc;

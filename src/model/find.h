@@ -5,10 +5,11 @@
 #include "model/registry.h"
 
 struct model_files {
-    char *weights;     /* file to give to weights_open */
-    char *config[2];   /* JSON files to read, in order; NULL: none */
-    char *vocab;       /* vocabulary file (or vocab.json with merges.txt beside it); NULL: none */
-    int known;         /* the name or file name is in the registry: `as` is filled */
+    char *weights;   /* file to give to weights_open */
+    char *config[2]; /* JSON files to read, in order; NULL: none */
+    char *vocab;     /* vocabulary file (or vocab.json with merges.txt beside it); NULL: none */
+    int known;       /* the name or file name is in the registry: `as` is filled */
+    int named;       /* it was asked for by that name */
     struct model_known as;
     enum model_kind kind; /* whose preprocessing applies when a folder has several */
 };

@@ -15,12 +15,12 @@ struct block {
 };
 
 struct tower {
-    struct dense patch;        /* image: [W, 3*p*p] */
-    struct param table;        /* text: [vocab, W] */
-    struct param first, pos;   /* image: class token [W]; [tokens, W] */
+    struct dense patch;      /* image: [W, 3*p*p] */
+    struct param table;      /* text: [vocab, W] */
+    struct param first, pos; /* image: class token [W]; [tokens, W] */
     struct norm pre, post;
-    struct block *blocks;      /* [layers] */
-    struct dense proj;         /* [embed, W] */
+    struct block *blocks; /* [layers] */
+    struct dense proj;    /* [embed, W] */
 };
 
 /* An opened model file and what is known about it, before any number was read. */
@@ -31,6 +31,7 @@ struct model {
     struct clip_said said;
     struct clip_config config;
     const char *family;
+    int grid; /* of the stored positions */
 };
 
 /* Find, open, and work out the configuration. On an error m holds what was reached, for

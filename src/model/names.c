@@ -18,33 +18,36 @@ struct layout {
     const char *role[ROLES];
 };
 
-#define OPENAI_BLOCK                                                                               \
-    [ROLE_LN1_GAIN] = "ln_1.weight", [ROLE_LN1_BIAS] = "ln_1.bias",                                \
-    [ROLE_QKV] = "attn.in_proj_weight", [ROLE_QKV_BIAS] = "attn.in_proj_bias",                     \
-    [ROLE_OUT] = "attn.out_proj.weight", [ROLE_OUT_BIAS] = "attn.out_proj.bias",                   \
-    [ROLE_LN2_GAIN] = "ln_2.weight", [ROLE_LN2_BIAS] = "ln_2.bias",                                \
-    [ROLE_FC1] = "mlp.c_fc.weight", [ROLE_FC1_BIAS] = "mlp.c_fc.bias",                             \
+#define OPENAI_BLOCK                                                             \
+    [ROLE_LN1_GAIN] = "ln_1.weight", [ROLE_LN1_BIAS] = "ln_1.bias",              \
+    [ROLE_QKV] = "attn.in_proj_weight", [ROLE_QKV_BIAS] = "attn.in_proj_bias",   \
+    [ROLE_OUT] = "attn.out_proj.weight", [ROLE_OUT_BIAS] = "attn.out_proj.bias", \
+    [ROLE_LN2_GAIN] = "ln_2.weight", [ROLE_LN2_BIAS] = "ln_2.bias",              \
+    [ROLE_FC1] = "mlp.c_fc.weight", [ROLE_FC1_BIAS] = "mlp.c_fc.bias",           \
     [ROLE_FC2] = "mlp.c_proj.weight", [ROLE_FC2_BIAS] = "mlp.c_proj.bias"
 
-#define HF_BLOCK                                                                                   \
-    [ROLE_LN1_GAIN] = "layer_norm1.weight", [ROLE_LN1_BIAS] = "layer_norm1.bias",                  \
-    [ROLE_QKV] = "self_attn.{qkv}_proj.weight", [ROLE_QKV_BIAS] = "self_attn.{qkv}_proj.bias",     \
-    [ROLE_OUT] = "self_attn.out_proj.weight", [ROLE_OUT_BIAS] = "self_attn.out_proj.bias",         \
-    [ROLE_LN2_GAIN] = "layer_norm2.weight", [ROLE_LN2_BIAS] = "layer_norm2.bias",                  \
-    [ROLE_FC1] = "mlp.fc1.weight", [ROLE_FC1_BIAS] = "mlp.fc1.bias",                               \
+#define HF_BLOCK                                                                               \
+    [ROLE_LN1_GAIN] = "layer_norm1.weight", [ROLE_LN1_BIAS] = "layer_norm1.bias",              \
+    [ROLE_QKV] = "self_attn.{qkv}_proj.weight", [ROLE_QKV_BIAS] = "self_attn.{qkv}_proj.bias", \
+    [ROLE_OUT] = "self_attn.out_proj.weight", [ROLE_OUT_BIAS] = "self_attn.out_proj.bias",     \
+    [ROLE_LN2_GAIN] = "layer_norm2.weight", [ROLE_LN2_BIAS] = "layer_norm2.bias",              \
+    [ROLE_FC1] = "mlp.fc1.weight", [ROLE_FC1_BIAS] = "mlp.fc1.bias",                           \
     [ROLE_FC2] = "mlp.fc2.weight", [ROLE_FC2_BIAS] = "mlp.fc2.bias"
 
-#define TIMM_BLOCK                                                                                 \
-    [ROLE_LN1_GAIN] = "norm1.weight", [ROLE_LN1_BIAS] = "norm1.bias",                              \
-    [ROLE_QKV] = "attn.qkv.weight", [ROLE_QKV_BIAS] = "attn.qkv.bias",                             \
-    [ROLE_OUT] = "attn.proj.weight", [ROLE_OUT_BIAS] = "attn.proj.bias",                           \
-    [ROLE_LN2_GAIN] = "norm2.weight", [ROLE_LN2_BIAS] = "norm2.bias",                              \
-    [ROLE_FC1] = "mlp.fc1.weight", [ROLE_FC1_BIAS] = "mlp.fc1.bias",                               \
+#define TIMM_BLOCK                                                       \
+    [ROLE_LN1_GAIN] = "norm1.weight", [ROLE_LN1_BIAS] = "norm1.bias",    \
+    [ROLE_QKV] = "attn.qkv.weight", [ROLE_QKV_BIAS] = "attn.qkv.bias",   \
+    [ROLE_OUT] = "attn.proj.weight", [ROLE_OUT_BIAS] = "attn.proj.bias", \
+    [ROLE_LN2_GAIN] = "norm2.weight", [ROLE_LN2_BIAS] = "norm2.bias",    \
+    [ROLE_FC1] = "mlp.fc1.weight", [ROLE_FC1_BIAS] = "mlp.fc1.bias",     \
     [ROLE_FC2] = "mlp.fc2.weight", [ROLE_FC2_BIAS] = "mlp.fc2.bias"
 
 /* HF before the bare names: "embeddings.token_embedding.weight" ends like OpenAI's. */
 static const struct layout layouts[] = {
-    {SIDE_IMAGE, "HF transformers", "embeddings.patch_embedding.weight", "vision_model.",
+    {SIDE_IMAGE,
+     "HF transformers",
+     "embeddings.patch_embedding.weight",
+     "vision_model.",
      "encoder.layers.",
      {[ROLE_TABLE] = "embeddings.patch_embedding.weight",
       [ROLE_TABLE_BIAS] = "embeddings.patch_embedding.bias",
@@ -57,7 +60,11 @@ static const struct layout layouts[] = {
       [ROLE_PROJ] = "<visual_projection.weight",
       [ROLE_PROJ_BIAS] = "<visual_projection.bias",
       HF_BLOCK}},
-    {SIDE_IMAGE, "open_clip", "conv1.weight", "visual.", "transformer.resblocks.",
+    {SIDE_IMAGE,
+     "open_clip",
+     "conv1.weight",
+     "visual.",
+     "transformer.resblocks.",
      {[ROLE_TABLE] = "conv1.weight",
       [ROLE_TABLE_BIAS] = "conv1.bias",
       [ROLE_FIRST] = "class_embedding",
@@ -68,7 +75,11 @@ static const struct layout layouts[] = {
       [ROLE_POST_BIAS] = "ln_post.bias",
       [ROLE_PROJ] = "^proj",
       OPENAI_BLOCK}},
-    {SIDE_IMAGE, "timm", "patch_embed.proj.weight", "visual.trunk.", "blocks.",
+    {SIDE_IMAGE,
+     "timm",
+     "patch_embed.proj.weight",
+     "visual.trunk.",
+     "blocks.",
      {[ROLE_TABLE] = "patch_embed.proj.weight",
       [ROLE_TABLE_BIAS] = "patch_embed.proj.bias",
       [ROLE_FIRST] = "cls_token",
@@ -80,7 +91,10 @@ static const struct layout layouts[] = {
       [ROLE_PROJ] = "head.weight|<visual.head.proj.weight",
       [ROLE_PROJ_BIAS] = "head.bias|<visual.head.proj.bias",
       TIMM_BLOCK}},
-    {SIDE_TEXT, "HF transformers", "embeddings.token_embedding.weight", "text_model.",
+    {SIDE_TEXT,
+     "HF transformers",
+     "embeddings.token_embedding.weight",
+     "text_model.",
      "encoder.layers.",
      {[ROLE_TABLE] = "embeddings.token_embedding.weight",
       [ROLE_POS] = "embeddings.position_embedding.weight",
@@ -89,7 +103,11 @@ static const struct layout layouts[] = {
       [ROLE_PROJ] = "<text_projection.weight",
       [ROLE_PROJ_BIAS] = "<text_projection.bias",
       HF_BLOCK}},
-    {SIDE_TEXT, "open_clip", "token_embedding.weight", "text.", "transformer.resblocks.",
+    {SIDE_TEXT,
+     "open_clip",
+     "token_embedding.weight",
+     "text.",
+     "transformer.resblocks.",
      {[ROLE_TABLE] = "token_embedding.weight",
       [ROLE_POS] = "positional_embedding",
       [ROLE_POST_GAIN] = "ln_final.weight",
@@ -172,7 +190,8 @@ void names_find(struct found *out, const struct weights *w, const struct tower_n
     char in_block[64] = "";
     const char *p = t->layout->role[role];
     *out = (struct found){0};
-    if (role >= ROLE_LN1_GAIN) snprintf(in_block, sizeof in_block, "%s%d.", t->layout->blocks, block);
+    if (role >= ROLE_LN1_GAIN)
+        snprintf(in_block, sizeof in_block, "%s%d.", t->layout->blocks, block);
     while (p && *p) {
         size_t len = strcspn(p, "|");
         struct found try;

@@ -7,7 +7,7 @@
 
 #include "format/weights.h"
 
-enum { NAME_ROOM = WEIGHT_NAME_MAX + 64 };
+enum { NAME_ROOM = WEIGHT_NAME_MAX + 128 };
 
 /* Image: TABLE is the patch convolution, FIRST the class token. Text: TABLE is the token table. */
 enum role {
@@ -42,9 +42,9 @@ enum side { SIDE_IMAGE, SIDE_TEXT };
 /* Where one tower lives in a file. */
 struct tower_names {
     enum side side;
-    const struct layout *layout; /* NULL: the file has no such tower */
-    char prefix[NAME_ROOM];      /* in front of the tower's own names */
-    char base[NAME_ROOM];        /* in front of the names beside the tower (projections) */
+    const struct layout *layout;      /* NULL: the file has no such tower */
+    char prefix[WEIGHT_NAME_MAX + 1]; /* in front of the tower's own names */
+    char base[WEIGHT_NAME_MAX + 1];   /* in front of the names beside the tower (projections) */
 };
 
 /* What a role is in the file: one tensor, or q, k and v apart. */

@@ -43,8 +43,8 @@ static void axis(float *out, const float *in, int m, int n, int lines, int step_
         int lo, hi;
         taps(w, &lo, &hi, o, m, n);
         for (int l = 0; l < lines; l++) {
-            float *y = out + ((size_t)l * (size_t)line_out + (size_t)o * (size_t)step_out) *
-                                 (size_t)width;
+            float *y =
+                out + ((size_t)l * (size_t)line_out + (size_t)o * (size_t)step_out) * (size_t)width;
             for (int c = 0; c < width; c++) y[c] = 0;
             for (int i = lo; i < hi; i++) {
                 const float *x = in + ((size_t)l * (size_t)line_in + (size_t)i * (size_t)step_in) *

@@ -24,8 +24,10 @@ static const struct model_row *find_row(const char *arch, const char *tag)
     const struct model_row *last = NULL;
     for (const struct model_row *r = model_rows; r->arch; r++) {
         if (strcasecmp(r->arch, arch)) continue;
-        if (!tag || !*tag) last = r; /* open_clip without a tag: all_clip takes the last one */
-        else if (str_same(r->tag, tag)) return r;
+        if (!tag || !*tag)
+            last = r; /* open_clip without a tag: all_clip takes the last one */
+        else if (str_same(r->tag, tag))
+            return r;
     }
     return last;
 }
@@ -158,8 +160,8 @@ int registry_find(struct model_known *out, const char *name)
     if (str_starts(name, "open_clip:"))
         return open_clip_name(out, name + strlen("open_clip:")) ? 0 : not_known(name);
     if (str_starts(name, "hf_clip:") || str_starts(name, "hf-hub:"))
-        return repo_name(out, strchr(name, ':') + 1, *name == 'h' && name[2] == '_' ? KIND_HF
-                                                                                    : KIND_OPEN_CLIP)
+        return repo_name(out, strchr(name, ':') + 1,
+                         *name == 'h' && name[2] == '_' ? KIND_HF : KIND_OPEN_CLIP)
                    ? 0
                    : not_known(name);
     if (str_starts(name, "openai_clip:"))
@@ -207,12 +209,12 @@ const char *registry_arch_of(const struct clip_config *c)
 {
     const struct tower_config *v = &c->image, *t = &c->text;
     for (const struct model_arch *a = model_archs; a->name; a++) {
-        if (v->layers && (a->width != v->width || a->layers != v->layers || a->heads != v->heads ||
-                          a->mlp != v->mlp || a->patch != c->patch ||
-                          a->image_size != c->image_size))
+        if (v->layers &&
+            (a->width != v->width || a->layers != v->layers || a->heads != v->heads ||
+             a->mlp != v->mlp || a->patch != c->patch || a->image_size != c->image_size))
             continue;
-        if (t->layers && (a->text_width != t->width || a->text_layers != t->layers ||
-                          a->text_heads != t->heads))
+        if (t->layers &&
+            (a->text_width != t->width || a->text_layers != t->layers || a->text_heads != t->heads))
             continue;
         if (a->embed == c->embed) return a->name;
     }

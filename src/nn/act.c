@@ -7,9 +7,14 @@ static const struct {
     const char *name;
     enum act act;
 } names[] = {
-    {"quick_gelu", ACT_QUICK_GELU}, {"gelu", ACT_GELU}, {"relu", ACT_RELU},
-    {"silu", ACT_SILU},             {"swish", ACT_SILU}, {"sigmoid", ACT_SIGMOID},
-    {"quickgelu", ACT_QUICK_GELU},  {"none", ACT_NONE},
+    {"quick_gelu", ACT_QUICK_GELU},
+    {"gelu", ACT_GELU},
+    {"relu", ACT_RELU},
+    {"silu", ACT_SILU},
+    {"swish", ACT_SILU},
+    {"sigmoid", ACT_SIGMOID},
+    {"quickgelu", ACT_QUICK_GELU},
+    {"none", ACT_NONE},
 };
 enum { NAMES = sizeof names / sizeof *names };
 

@@ -11,8 +11,7 @@ struct var norm_fwd(struct tape *t, const struct var *x, const struct norm *n)
 {
     int64_t rows = x->x.dim[0];
     struct var y = tape_var(t, rows, x->x.dim[1]);
-    struct layernorm a = {
-        .y = y.x, .x = x->x, .gain = n->gain.w, .bias = n->bias.w, .eps = n->eps};
+    struct layernorm a = {.y = y.x, .x = x->x, .gain = n->gain.w, .bias = n->bias.w, .eps = n->eps};
     if (t->record) {
         size_t bytes = (size_t)rows * sizeof(float);
         a.mean = tensor_1d(tape_alloc(t, bytes), F32, rows);
