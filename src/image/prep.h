@@ -14,8 +14,8 @@ struct prep {
     int size; /* S */
     enum prep_fit fit;
     enum prep_filter filter;
-    int floor_crop; /* HF processor: crop offset floors; torchvision rounds half to even */
-    int rgb_first;  /* HF processor: convert to RGB before resizing, not after */
+    int floor_crop;   /* HF processor: crop offset floors; torchvision rounds half to even */
+    int rgb_first;    /* HF processor: convert to RGB before resizing, not after */
     int exif_orient;  /* apply the EXIF orientation first (Pillow does not) */
     int keep_damaged; /* a truncated or damaged picture is used as far as it decodes */
     float mean[3], std[3];
@@ -27,9 +27,9 @@ enum { PREP_MAX_SIDE = 32768 };
 #define PREP_MAX_BYTES  (50ull << 20)
 
 struct picture_info {
-    int width, height;   /* as decoded, before resizing; after --exif-orient when asked */
-    const char *format;  /* "jpeg", "png", "webp", "gif", "bmp" */
-    int damaged;         /* kept although truncated or corrupt */
+    int width, height;  /* as decoded, before resizing; after --exif-orient when asked */
+    const char *format; /* "jpeg", "png", "webp", "gif", "bmp" */
+    int damaged;        /* kept although truncated or corrupt */
 };
 
 /* bytes -> rgb [S,S,3]. ERR_DATA with its reason for a bad picture. Scratch memory comes from
