@@ -127,6 +127,15 @@ void clip_close(struct clip *c)
     free(c);
 }
 
+int clip_peek(struct clip_config *out, const struct clip_ask *ask)
+{
+    struct model m;
+    int rc = model_open(&m, ask);
+    *out = m.config;
+    model_close(&m);
+    return rc;
+}
+
 const struct clip_config *clip_config(const struct clip *c)
 {
     return &c->config;

@@ -24,6 +24,9 @@ struct clip_ask {
 int clip_open(struct clip **out, struct device *dev, const struct clip_ask *ask);
 void clip_close(struct clip *c);
 
+/* The configuration alone, without reading a weight. */
+int clip_peek(struct clip_config *out, const struct clip_ask *ask);
+
 const struct clip_config *clip_config(const struct clip *c);
 const char *clip_weights_path(const struct clip *c);
 const char *clip_vocab(const struct clip *c); /* path found beside the model, or NULL */

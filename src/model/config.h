@@ -22,6 +22,7 @@ struct clip_config {
     int embed;          /* width of an embedding */
     int context, vocab; /* text: most tokens, rows of the token table */
     struct prep prep;
+    int openai;        /* an archive of OpenAI's, with its special strings in captions */
     float logit_scale; /* as used: exp of what is stored; 0 when the file has none */
 };
 

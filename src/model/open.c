@@ -261,6 +261,7 @@ int model_open(struct model *m, const struct clip_ask *ask)
     names_tower(&m->text, m->weights, SIDE_TEXT);
     m->family = names_family(m->weights, &m->image, &m->text);
     if (!m->image.layout && !m->text.layout) return not_a_clip(m);
+    m->config.openai = names_is_openai(m->weights);
     if ((rc = gather(m, ask))) return rc;
     if ((rc = resolve(m, ask)) && rc != ERR_USAGE) rc = err_wrap(rc, "%s", m->files.weights);
     return rc;

@@ -86,7 +86,7 @@ static int64_t count_success(struct parquet_reader *r)
     int64_t n = 0;
     size_t rows;
     if (col < 0 || parquet_field(r, (size_t)col)->type != PARQUET_STRING) return (int64_t)parquet_rows(r);
-    if (parquet_select(r, (size_t)col)) return 0;
+    parquet_select(r, (size_t)col);
     while (!parquet_next(r, 0, &rows)) {
         const struct parquet_values *v = parquet_values(r, (size_t)col);
         for (size_t i = 0; i < v->rows; i++)
