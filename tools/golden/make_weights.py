@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Small model files written by torch, safetensors and numpy themselves, for tests/unit and as seeds
-for the fuzzers. Tensor number k of a file holds arange(n)/8 - k, so tests know the values.
+for the fuzzers. Tensor number k of a file holds arange(n)/8 - k, so tests know the values. (Legacy
+storage keys and the order of safetensors metadata differ from run to run; the tests do not care.)
 
     python tools/golden/make_weights.py            (from the repository root)
 """
@@ -112,6 +113,11 @@ def safetensors_bytes(tensors, metadata=None):
     return safetensors_save({k: v.contiguous() for k, v in tensors.items()}, metadata=metadata)
 
 
+def member(data, tail):
+    with zipfile.ZipFile(io.BytesIO(data)) as z:
+        return next(z.read(n) for n in z.namelist() if n.endswith("/" + tail))
+
+
 def write(folder, name, data):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name), "wb") as f:
@@ -162,7 +168,8 @@ def main():
     small = OrderedDict([("w", numbers(0, 2)), ("h", numbers(1, 2, dtype=torch.float16))])
     zipped, legacy = torch_bytes(small), torch_bytes(small, _use_new_zipfile_serialization=False)
     seeds = {
-        "torch": [zipped, legacy, files["script.pt"], torch_bytes({"e": 1, "s": small})],
+        "torch": [zipped, legacy, files["script.pt"], torch_bytes({"e": 1, "s": small})]
+        + [member(files[f], "data.pkl") for f in ("state.pt", "script.pt", "checkpoint.pt")],
         "zip": [zipped, files["stored.npz"], files["deflated.npz"], b"PK\5\6" + b"\0" * 18],
         "npy": [files["array.npy"], npy_bytes(np.float16([1, 2])), npy_bytes(np.array(3))],
         "safetensors": [
