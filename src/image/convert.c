@@ -77,14 +77,19 @@ static void unscale_pixel(uint8_t *rgb, const uint8_t *p)
     }
 }
 
+/* Four bytes at a step of three; the fourth is overwritten by the next pixel. */
+static void drop_fourth(uint8_t *rgb, const uint8_t *p, int n)
+{
+    for (int i = 0; i < n - 1; i++) memcpy(rgb + 3 * (size_t)i, p + 4 * (size_t)i, 4);
+    if (n > 0) memcpy(rgb + 3 * (size_t)(n - 1), p + 4 * (size_t)(n - 1), 3);
+}
+
 void convert_to_rgb(uint8_t *rgb, const uint8_t *p, int n, enum image_mode mode)
 {
-    for (int i = 0; i < n; i++, rgb += 3, p += 4) {
-        if (mode == IMAGE_CMYK)
-            cmyk_pixel(rgb, p);
-        else if (mode == IMAGE_LA || mode == IMAGE_RGBA)
-            unscale_pixel(rgb, p);
-        else
-            memcpy(rgb, p, 3);
-    }
+    if (mode == IMAGE_CMYK)
+        for (int i = 0; i < n; i++) cmyk_pixel(rgb + 3 * (size_t)i, p + 4 * (size_t)i);
+    else if (mode == IMAGE_LA || mode == IMAGE_RGBA)
+        for (int i = 0; i < n; i++) unscale_pixel(rgb + 3 * (size_t)i, p + 4 * (size_t)i);
+    else
+        drop_fourth(rgb, p, n);
 }

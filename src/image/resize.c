@@ -1,14 +1,14 @@
 /* resize.c - weights, the order of the passes, and the plain inner loops.
  * Pillow evaluates its filter in double, normalises, rounds to 22-bit fixed point, sums in int32
  * from one half, shifts and clamps; since integer sums do not depend on their order, the vector
- * kernels may split a weight into a high and a low half (k = high * 2^15 + low) and multiply
- * 16-bit pairs. */
+ * kernels may split a weight into digits, two of 15 bits or three of 8, and multiply the bytes of
+ * neighbouring taps by one digit at a time. */
 #include "image/resize.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { LOW_BITS = 15, ROW_PAD = 64 };
+enum { ROW_PAD = 64 };
 
 static double filter_at(double x, enum prep_filter filter)
 {
@@ -40,41 +40,60 @@ static void axis_weigh(struct axis *x, int i, double scale, enum prep_filter fil
         x->k[(size_t)i * (size_t)x->taps + (size_t)t] = fixed_point(w[t]);
 }
 
-static int weight(const struct axis *x, int o, int tap, int high)
+/* The digits of `group` neighbouring weights of output o from `tap` on: out[d] holds digit d, the
+ * highest first, of each weight, side by side in 32 bits. Zero outside the taps. */
+static void weight_digits(uint32_t *out, const struct axis *x, int o, int tap,
+                          const struct resize_kernels *f)
 {
-    if (tap < 0 || tap >= x->taps) return 0;
-    int32_t k = x->k[(size_t)o * (size_t)x->taps + (size_t)tap];
-    int low = ((k + (1 << (LOW_BITS - 1))) & ((1 << LOW_BITS) - 1)) - (1 << (LOW_BITS - 1));
-    return high ? (k - low) / (1 << LOW_BITS) : low;
-}
-
-/* Eight taps of RGBX make two vectors of 16-bit pairs: taps (0,1 | 4,5) and (2,3 | 6,7), each pair
- * repeated for the four channels. Stored as high and low halves of the first, then of the second.
- * Near the right edge the blocks start earlier, so that no load passes the row by 32 bytes. */
-static void axis_pack_across(struct axis *x)
-{
-    int16_t *p = x->pack;
-    int last = x->hi - x->lo - 8 * x->blocks;
-    for (int o = 0; o < x->count; o++) {
-        x->from[o] = x->start[o] <= last ? x->start[o] : last > 0 ? last : 0;
-        for (int i = 0; i < 64 * x->blocks; i++) {
-            int vector = i / 16 % 4, lane = i % 16;
-            int tap = 8 * (i / 64) + 2 * (vector >> 1) + (lane < 8 ? 0 : 4) + (lane & 1);
-            *p++ = (int16_t)weight(x, o, tap - (x->start[o] - x->from[o]), !(vector & 1));
+    int width = 32 / f->group, bits = f->digit_bits;
+    uint32_t mask = width == 16 ? 0xffff : 0xff;
+    for (int d = 0; d < f->digits; d++) out[d] = 0;
+    for (int i = 0; i < f->group; i++, tap++) {
+        if (tap < 0 || tap >= x->taps) continue;
+        int32_t k = x->k[(size_t)o * (size_t)x->taps + (size_t)tap], half = 1 << (bits - 1);
+        for (int d = f->digits - 1; d >= 0; d--) {
+            int32_t low = d ? ((k + half) & (2 * half - 1)) - half : k;
+            out[d] |= ((uint32_t)low & mask) << width * i;
+            k = (k - low) >> bits;
         }
     }
 }
 
-static void axis_pack_down(struct axis *y)
+/* A block is eight taps of four channels, 32 bytes, in two lanes of four taps. The weights of its
+ * `group`-th part of each lane make one vector a digit, every word repeated for the channels.
+ * Near the right edge the blocks start earlier, so that no load passes the row by 32 bytes.
+ * Outputs are rounded up to four, the extra ones of weight 0. */
+static void axis_pack_across(struct axis *x, const struct resize_kernels *f, struct arena *a)
 {
-    int32_t *p = y->pair;
-    for (int o = 0; o < y->count; o++)
-        for (int t = 0; t < y->pairs; t++)
-            for (int high = 1; high >= 0; high--) {
-                uint32_t a = (uint16_t)weight(y, o, 2 * t, high);
-                uint32_t b = (uint16_t)weight(y, o, 2 * t + 1, high);
-                *p++ = (int32_t)(a | b << 16);
+    int outputs = (x->count + 3) / 4 * 4, last = x->hi - x->lo - 8 * x->blocks;
+    int parts = 4 / f->group;
+    x->from = arena_zalloc(a, (size_t)outputs * sizeof *x->from);
+    x->block_words = 8 * parts * f->digits;
+    size_t step = (size_t)x->blocks * (size_t)x->block_words;
+    x->pack = arena_zalloc(a, (size_t)outputs * step * sizeof *x->pack);
+    for (int o = 0; o < x->count; o++) {
+        x->from[o] = x->start[o] <= last ? x->start[o] : last > 0 ? last : 0;
+        uint32_t word[4], *p = x->pack + (size_t)o * step;
+        for (int b = 0; b < x->blocks; b++, p += x->block_words)
+            for (int i = 0; i < 2 * parts; i++) {
+                int lane = i / parts, part = i % parts;
+                int tap = 8 * b + 4 * lane + f->group * part - (x->start[o] - x->from[o]);
+                weight_digits(word, x, o, tap, f);
+                for (int d = 0; d < f->digits; d++)
+                    for (int c = 0; c < 4; c++)
+                        p[8 * (part * f->digits + d) + 4 * lane + c] = word[d];
             }
+    }
+}
+
+/* One word a digit for each group of taps. */
+static void axis_pack_down(struct axis *y, const struct resize_kernels *f, struct arena *a)
+{
+    y->groups = (y->taps + f->group - 1) / f->group;
+    size_t words = (size_t)y->count * (size_t)y->groups * (size_t)f->digits;
+    uint32_t *p = y->pack = arena_alloc(a, words * sizeof *y->pack);
+    for (int o = 0; o < y->count; o++)
+        for (int t = 0; t < y->groups; t++, p += f->digits) weight_digits(p, y, o, t * f->group, f);
 }
 
 void axis_init(struct axis *x, int in, int out, int first, int count, enum prep_filter filter,
@@ -100,7 +119,6 @@ void axis_init(struct axis *x, int in, int out, int first, int count, enum prep_
     x->hi = x->start[count - 1] + x->len[count - 1];
     for (int i = 0; i < count; i++) x->start[i] -= x->lo;
     x->blocks = (x->taps + 7) / 8;
-    x->pairs = (x->taps + 1) / 2;
 }
 
 static uint8_t clamp_sum(int32_t sum)
@@ -134,12 +152,13 @@ static void down_plain(uint8_t *out, const uint8_t *const *rows, const struct ax
     }
 }
 
-const struct resize_kernels resize_plain = {across_plain, down_plain};
+const struct resize_kernels resize_plain = {1, 1, 0, across_plain, down_plain};
 
 static const struct resize_kernels *kernels_best(void)
 {
     enum isa isa = isa_best();
-    return isa == ISA_AVX512 ? &resize_avx512 : isa == ISA_AVX2 ? &resize_avx2 : &resize_plain;
+    if (isa == ISA_AVX512) return resize_has_vnni() ? &resize_vnni : &resize_avx512;
+    return isa == ISA_AVX2 ? &resize_avx2 : &resize_plain;
 }
 
 /* Pillow runs the vertical pass first when the height shrinks by more than twice as many pixels
@@ -157,12 +176,10 @@ void resize_init(struct resize *r, const struct resize_plan *p, struct arena *a)
     r->down_first = plan_down_first(p);
     axis_init(&r->x, p->in_width, p->out_width, p->x, p->size, p->filter, a);
     axis_init(&r->y, p->in_height, p->out_height, p->y, p->size, p->filter, a);
-    r->x.from = arena_alloc(a, (size_t)r->x.count * sizeof(int));
-    r->x.pack = arena_alloc(a, (size_t)r->x.count * (size_t)r->x.blocks * 64 * sizeof(int16_t));
-    r->y.pair = arena_alloc(a, (size_t)r->y.count * (size_t)r->y.pairs * 2 * sizeof(int32_t));
+    r->y.groups = r->y.taps;
     if (r->kernels != &resize_plain) {
-        axis_pack_across(&r->x);
-        axis_pack_down(&r->y);
+        axis_pack_across(&r->x, r->kernels, a);
+        axis_pack_down(&r->y, r->kernels, a);
     }
     r->out_stride = 4 * (size_t)p->size;
     r->out = arena_alloc(a, r->out_stride * (size_t)p->size + ROW_PAD);
@@ -172,14 +189,15 @@ void resize_init(struct resize *r, const struct resize_plan *p, struct arena *a)
     r->ring_rows = r->y.taps + RESIZE_BATCH;
     r->ring = arena_alloc(a, (size_t)r->ring_rows * sizeof *r->ring);
     for (int i = 0; i < r->ring_rows; i++) r->ring[i] = arena_zalloc(a, row);
-    r->taps = arena_alloc(a, 2 * (size_t)r->y.pairs * sizeof *r->taps);
+    r->tap_rows = r->y.groups * r->kernels->group;
+    r->taps = arena_alloc(a, (size_t)r->tap_rows * sizeof *r->taps);
 }
 
 /* One output row, whose inputs are all in the ring. */
 static void resize_emit(struct resize *r)
 {
     int o = r->rows_out++, from = r->y.start[o];
-    for (int t = 0; t < 2 * r->y.pairs; t++)
+    for (int t = 0; t < r->tap_rows; t++)
         r->taps[t] = r->ring[(from + (t < r->y.len[o] ? t : 0)) % r->ring_rows];
     uint8_t *out = r->out + (size_t)o * r->out_stride;
     if (!r->down_first) {

@@ -13,17 +13,18 @@ enum { RESIZE_BITS = 22, RESIZE_BATCH = 4 };
 /* One axis: `count` outputs from `first` of a resize of `in` pixels to `out`. */
 struct axis {
     int in, out, first, count;
-    int lo, hi;    /* inputs [lo, hi) feed the outputs kept */
-    int taps;      /* most inputs of any output */
-    int *start;    /* [count] first input, counted from lo */
-    int *len;      /* [count] inputs */
-    double *w;     /* [count, taps] weights, sum 1, zero past len */
-    int32_t *k;    /* [count, taps] the same in fixed point */
-    int blocks;    /* ceil(taps / 8) */
-    int *from;     /* across: [count] where its blocks of eight inputs start, counted from lo */
-    int16_t *pack; /* across: [count, blocks, 4, 16] see axis_pack_across */
-    int pairs;     /* ceil(taps / 2) */
-    int32_t *pair; /* down: [count, pairs, 2] two high halves in one word, two low halves */
+    int lo, hi; /* inputs [lo, hi) feed the outputs kept */
+    int taps;   /* most inputs of any output */
+    int *start; /* [count] first input, counted from lo */
+    int *len;   /* [count] inputs */
+    double *w;  /* [count, taps] weights, sum 1, zero past len */
+    int32_t *k; /* [count, taps] the same in fixed point */
+    /* What the vector kernels read, laid out by resize.c: */
+    int blocks;      /* across: ceil(taps / 8) */
+    int block_words; /* across: words of a block of weights */
+    int groups;      /* down: groups of neighbouring taps */
+    int *from;       /* across: [count] where the blocks of an output start, counted from lo */
+    uint32_t *pack;  /* across: [count, blocks, block_words]; down: [count, groups, digits] */
 };
 
 void axis_init(struct axis *x, int in, int out, int first, int count, enum prep_filter filter,
@@ -42,9 +43,10 @@ struct resize {
     int down_first; /* vertical pass first */
     const struct resize_kernels *kernels;
     uint8_t **ring;       /* [ring_rows] rows between the passes */
-    const uint8_t **taps; /* [2 * pairs] scratch */
-    uint8_t *spare;       /* a row nobody reads */
-    uint8_t *middle;      /* down_first: one row after the vertical pass */
+    const uint8_t **taps; /* [tap_rows] scratch */
+    int tap_rows;
+    uint8_t *spare;  /* a row nobody reads */
+    uint8_t *middle; /* down_first: one row after the vertical pass */
     int ring_rows;
     int rows_in, rows_out;
     size_t out_stride;
@@ -64,14 +66,17 @@ void resize_16(uint16_t *out, const uint16_t *src, const struct resize_plan *pla
 /* Nearest neighbour: the source index of each of the `count` outputs from `first`; -1 if none. */
 void resize_nearest(int *index, int in, int out, int first, int count);
 
-/* The inner loops, one set per instruction set; all give the same bytes. */
+/* The inner loops, one set per instruction set; all give the same bytes. A weight is cut into
+ * `digits` of `digit_bits`, and `group` neighbouring taps are multiplied by a digit at once. */
 struct resize_kernels {
-    /* Horizontal pass of four rows. */
+    int group, digits, digit_bits;
+    /* Horizontal pass of four rows. May write up to three pixels past the end. */
     void (*across)(uint8_t *const *out, const uint8_t *const *in, const struct axis *x);
-    /* Vertical pass: output row o from 2 * pairs rows of `bytes` bytes. May write up to 64 bytes
-     * past the end. */
+    /* Vertical pass: output row o from group * groups rows of `bytes` bytes. May write up to 64
+     * bytes past the end. */
     void (*down)(uint8_t *out, const uint8_t *const *rows, const struct axis *y, int o, int bytes);
 };
-extern const struct resize_kernels resize_plain, resize_avx2, resize_avx512;
+extern const struct resize_kernels resize_plain, resize_avx2, resize_avx512, resize_vnni;
+int resize_has_vnni(void); /* AVX-512 with byte dot products */
 
 #endif

@@ -39,7 +39,8 @@ static void do_prep(const char *line, struct arena *a)
     struct picture_info info;
     uint8_t *rgb = mem_alloc((size_t)p.size * (size_t)p.size * 3);
     int rc = prep_run(rgb, &info, bytes, n, &p, a);
-    if (rc) say_bad(rc);
+    if (rc)
+        say_bad(rc);
     else {
         printf("ok %d %d %s %d\n", info.width, info.height, info.format, info.damaged);
         fwrite(rgb, 3, (size_t)p.size * (size_t)p.size, stdout);
@@ -56,12 +57,14 @@ static void do_decode(const char *line, struct arena *a)
     void *bytes = read_bytes(n);
     struct image im;
     int rc = image_decode(&im, bytes, n, keep, a);
-    if (rc) say_bad(rc);
+    if (rc)
+        say_bad(rc);
     else {
         size_t row = (size_t)im.width * (size_t)image_pixel_size(im.mode);
         printf("ok %d %d %s %d %d %zu\n", im.width, im.height, image_mode_name(im.mode),
                im.orientation, im.damaged, row * (size_t)im.height);
-        for (int y = 0; y < im.height; y++) fwrite(im.pixels + (size_t)y * im.stride, 1, row, stdout);
+        for (int y = 0; y < im.height; y++)
+            fwrite(im.pixels + (size_t)y * im.stride, 1, row, stdout);
         if (im.mode == IMAGE_P) fwrite(im.palette, 1, sizeof im.palette, stdout);
     }
     free(bytes);
@@ -96,11 +99,16 @@ int main(void)
     char line[256];
     struct arena a = {0};
     while (fgets(line, sizeof line, stdin)) {
-        if (!strncmp(line, "prep ", 5)) do_prep(line, &a);
-        else if (!strncmp(line, "decode ", 7)) do_decode(line, &a);
-        else if (!strncmp(line, "encode ", 7)) do_encode(line);
-        else if (!strncmp(line, "lut ", 4)) do_lut(line);
-        else return 2;
+        if (!strncmp(line, "prep ", 5))
+            do_prep(line, &a);
+        else if (!strncmp(line, "decode ", 7))
+            do_decode(line, &a);
+        else if (!strncmp(line, "encode ", 7))
+            do_encode(line);
+        else if (!strncmp(line, "lut ", 4))
+            do_lut(line);
+        else
+            return 2;
         fflush(stdout);
         arena_reset(&a);
     }
