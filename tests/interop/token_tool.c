@@ -1,6 +1,7 @@
 /* token_tool.c - drives src/text for the Python tests and the benchmark.
  *   token_tool bad|fix|clean|lower|nfc|html        < frames > frames
  *   token_tool encode VOCAB [context [specials]]   < frames > frames of int32 ids
+ *   token_tool fingerprint VOCAB                   > its sha256
  *   token_tool bench VOCAB ROUNDS                  < frames > seconds of CPU per round
  * A frame is a little-endian u32 length and that many bytes. */
 #include "base/clock.h"
@@ -120,8 +121,20 @@ static int bench(const char *vocab, int rounds)
     return 0;
 }
 
+static int fingerprint(const char *vocab)
+{
+    struct bpe *bpe;
+    char hex[65];
+    if (bpe_open(&bpe, vocab)) return fprintf(stderr, "%s\n", err_text()), 1;
+    bpe_fingerprint(bpe, hex);
+    puts(hex);
+    bpe_close(bpe);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && !strcmp(argv[1], "fingerprint")) return fingerprint(argv[2]);
     if (argc >= 3 && !strcmp(argv[1], "encode"))
         return encode(argv[2], argc > 3 ? atoi(argv[3]) : 77,
                       argc > 4 ? (unsigned)atoi(argv[4]) : BPE_OPEN_CLIP);
