@@ -162,9 +162,9 @@ static int read_central(struct zip *z, struct zip_entry *e, uint64_t *at, uint64
 static int read_local(struct zip_entry *e, uint64_t limit, struct bytes f)
 {
     struct zip_entry local = {0};
-    const unsigned char *p = f.p + e->start;
-    if (limit < LOCAL || e->start > limit - LOCAL || u32(p) != LOCAL_SIG)
+    if (limit < LOCAL || e->start > limit - LOCAL || u32(f.p + e->start) != LOCAL_SIG)
         return err_set(ERR_INPUT, "zip: %s is not where the directory says", e->name);
+    const unsigned char *p = f.p + e->start;
     size_t name = u16(p + 26), extra = u16(p + 28), room = limit - LOCAL - e->start;
     if (room < name + extra || name != strlen(e->name) || memcmp(p + LOCAL, e->name, name) ||
         (int)u16(p + 8) != e->method || u16(p + 6) & FLAG_ENCRYPTED)

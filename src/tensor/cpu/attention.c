@@ -76,11 +76,25 @@ static void attend_tile(const struct attention *a, const struct kernels *kern,
     for (int r = 0; r < rows; r++)
         memcpy(q + r * h->d, h->q + (row + r) * a->q.ld, (size_t)h->d * sizeof *q);
     for (int64_t i = 0; i < seen; i += PANEL)
-        kern->tile(h->scores + i, h->lds, q, h->d, h->keys + i * h->d, rows, h->d, 0);
+        kern->tile(&(struct tile){.c = h->scores + i,
+                                  .ldc = h->lds,
+                                  .a = q,
+                                  .lda = h->d,
+                                  .b = h->keys + i * h->d,
+                                  .ahead = q,
+                                  .k = h->d,
+                                  .rows = rows});
     softmax_tile(a, kern, h, row, rows, inverse);
     for (int64_t c = 0; c < h->d; c += PANEL) {
         int64_t n = h->d - c < PANEL ? h->d - c : PANEL;
-        kern->tile(o, PANEL, h->scores, h->lds, h->values + c * h->tk, rows, seen, 0);
+        kern->tile(&(struct tile){.c = o,
+                                  .ldc = PANEL,
+                                  .a = h->scores,
+                                  .lda = h->lds,
+                                  .b = h->values + c * h->tk,
+                                  .ahead = o,
+                                  .k = seen,
+                                  .rows = rows});
         for (int r = 0; r < rows; r++)
             kern->scale(h->out + (row + r) * a->out.ld + c, o + r * PANEL, n, inverse[r]);
     }

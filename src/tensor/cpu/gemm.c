@@ -67,34 +67,63 @@ static void pack_tile(void *arg, size_t index, int worker)
     }
 }
 
-/* All of k for the tiles [t0,t1) and the panels [p0,p1). */
+/* The part of the result that one unit of work makes: tiles [t0,t1), panels [p0,p1). */
+struct gemm_unit {
+    int64_t t0, t1, p0, p1;
+    int64_t row0, span;
+    float *sums; /* [panel][row][PANEL], between blocks of k */
+};
+
+static const float *panel_block(const struct gemm_job *j, int64_t panel, int64_t block)
+{
+    return j->g->b + (panel * j->g->k + block * j->kc) * PANEL;
+}
+
+/* The panel block that follows (p, b) in the order of run_unit: fetched while this one works. */
+static const float *next_block(const struct gemm_job *j, const struct gemm_unit *u, int64_t p,
+                               int64_t b)
+{
+    if (p + 1 < u->p1) return panel_block(j, p + 1, b);
+    if (b + 1 < j->kblocks) return panel_block(j, u->p0, b + 1);
+    return panel_block(j, u->p1 < j->panels ? u->p1 : 0, 0);
+}
+
+/* One panel block against all tiles of the unit. */
+static void run_block(const struct gemm_job *j, const struct gemm_unit *u, int64_t p, int64_t b)
+{
+    const struct gemm *g = j->g;
+    int64_t kc = block_k(j, b), fours = kc / 4 ? kc / 4 : 1, tiles = u->t1 - u->t0;
+    int64_t step = (kc * PANEL * 4 + tiles * fours - 1) / (tiles * fours);
+    int cols = (int)(g->n - p * PANEL < PANEL ? g->n - p * PANEL : PANEL);
+    const char *ahead = (const char *)next_block(j, u, p, b);
+    struct tile t = {.b = panel_block(j, p, b), .ldc = PANEL, .lda = kc, .k = kc, .more = b > 0};
+    t.step = step;
+    for (int64_t i = u->t0; i < u->t1; i++) {
+        int64_t row = tile_row(j, i);
+        t.rows = (int)(tile_row(j, i + 1) - row);
+        t.c = u->sums + ((p - u->p0) * u->span + row - u->row0) * PANEL;
+        t.a = packed_tile(j, b, i);
+        t.ahead = ahead + (i - u->t0) * fours * step;
+        j->cpu->k->tile(&t);
+        if (b + 1 == j->kblocks)
+            j->cpu->k->finish(&g->finish, t.c, j->row + row, p * PANEL, t.rows, cols);
+    }
+}
+
 static void run_unit(void *arg, size_t index, int worker)
 {
     const struct gemm_job *j = arg;
-    const struct gemm *g = j->g;
-    const struct kernels *kern = j->cpu->k;
-    int64_t t0 = (int64_t)index / j->col_units * j->tiles_unit;
-    int64_t t1 = t0 + j->tiles_unit < j->tiles ? t0 + j->tiles_unit : j->tiles;
-    int64_t p0 = (int64_t)index % j->col_units * j->panels_unit;
-    int64_t p1 = p0 + j->panels_unit < j->panels ? p0 + j->panels_unit : j->panels;
-    int64_t row0 = tile_row(j, t0), span = tile_row(j, t1) - row0;
-    float *sums = scratch_get(j->cpu->worker[worker], SCRATCH_C,
-                              (size_t)(span * (p1 - p0) * PANEL) * sizeof *sums);
-    for (int64_t b = 0; b < j->kblocks; b++) {
-        int64_t kc = block_k(j, b);
-        for (int64_t p = p0; p < p1; p++) {
-            const float *panel = g->b + (p * g->k + b * j->kc) * PANEL;
-            int cols = (int)(g->n - p * PANEL < PANEL ? g->n - p * PANEL : PANEL);
-            for (int64_t t = t0; t < t1; t++) {
-                int64_t row = tile_row(j, t);
-                int rows = (int)(tile_row(j, t + 1) - row);
-                float *c = sums + ((p - p0) * span + row - row0) * PANEL;
-                kern->tile(c, PANEL, packed_tile(j, b, t), kc, panel, rows, kc, b > 0);
-                if (b + 1 == j->kblocks)
-                    kern->finish(&g->finish, c, j->row + row, p * PANEL, rows, cols);
-            }
-        }
-    }
+    struct gemm_unit u;
+    u.t0 = (int64_t)index / j->col_units * j->tiles_unit;
+    u.t1 = u.t0 + j->tiles_unit < j->tiles ? u.t0 + j->tiles_unit : j->tiles;
+    u.p0 = (int64_t)index % j->col_units * j->panels_unit;
+    u.p1 = u.p0 + j->panels_unit < j->panels ? u.p0 + j->panels_unit : j->panels;
+    u.row0 = tile_row(j, u.t0);
+    u.span = tile_row(j, u.t1) - u.row0;
+    u.sums = scratch_get(j->cpu->worker[worker], SCRATCH_C,
+                         (size_t)(u.span * (u.p1 - u.p0) * PANEL) * sizeof *u.sums);
+    for (int64_t b = 0; b < j->kblocks; b++)
+        for (int64_t p = u.p0; p < u.p1; p++) run_block(j, &u, p, b);
 }
 
 void gemm_run(struct cpu *cpu, const struct gemm *g)

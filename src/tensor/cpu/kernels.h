@@ -20,14 +20,22 @@ struct finish {
     enum act act;
 };
 
+/* c[rows,PANEL] (row stride ldc) = a[rows,k] (row stride lda) times panel b[k,PANEL], added to c
+ * when `more`. Each element is one fused-multiply-add chain over k in order, so cutting k over
+ * several calls changes no bit. Every fourth step of k may prefetch one line from `ahead` on,
+ * `step` bytes apart: what later tiles will read. */
+struct tile {
+    float *c;
+    const float *a, *b;
+    const void *ahead;
+    int64_t ldc, lda, k, step;
+    int rows, more;
+};
+
 struct kernels {
     int tile_rows; /* how many rows `tile` does best */
 
-    /* c[rows,PANEL] (row stride ldc) = a[rows,k] (row stride lda) times panel b[k,PANEL], added
-     * to c when `more`. Each element is one fused-multiply-add chain over k in order, so cutting
-     * k over several calls changes no bit. */
-    void (*tile)(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows,
-                 int64_t k, int more);
+    void (*tile)(const struct tile *t);
 
     /* A finished tile at (row, col) of the result: bias, act, residual, store. */
     void (*finish)(const struct finish *f, const float *tile, int64_t row, int64_t col, int rows,
@@ -48,6 +56,7 @@ struct kernels {
 /* The kernels of an instruction set this machine has. */
 const struct kernels *kernels_of(enum isa isa);
 
+void tile_avx512(const struct tile *t);
 extern const struct kernels kernels_plain, kernels_avx2, kernels_avx512;
 
 #endif

@@ -31,24 +31,24 @@ static inline __attribute__((always_inline)) void tile_rows(float *c, int64_t ld
     }
 }
 
-static void tile_half(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows,
-                      int64_t k, int more)
+static void tile_half(const struct tile *t, int col)
 {
-    switch (rows) {
-    case 1: tile_rows(c, ldc, a, lda, b, 1, k, more); break;
-    case 2: tile_rows(c, ldc, a, lda, b, 2, k, more); break;
-    case 3: tile_rows(c, ldc, a, lda, b, 3, k, more); break;
-    case 4: tile_rows(c, ldc, a, lda, b, 4, k, more); break;
-    case 5: tile_rows(c, ldc, a, lda, b, 5, k, more); break;
-    default: tile_rows(c, ldc, a, lda, b, 6, k, more); break;
+    float *c = t->c + col;
+    const float *b = t->b + col;
+    switch (t->rows) {
+    case 1: tile_rows(c, t->ldc, t->a, t->lda, b, 1, t->k, t->more); break;
+    case 2: tile_rows(c, t->ldc, t->a, t->lda, b, 2, t->k, t->more); break;
+    case 3: tile_rows(c, t->ldc, t->a, t->lda, b, 3, t->k, t->more); break;
+    case 4: tile_rows(c, t->ldc, t->a, t->lda, b, 4, t->k, t->more); break;
+    case 5: tile_rows(c, t->ldc, t->a, t->lda, b, 5, t->k, t->more); break;
+    default: tile_rows(c, t->ldc, t->a, t->lda, b, 6, t->k, t->more); break;
     }
 }
 
-static void tile_avx2(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows,
-                      int64_t k, int more)
+static void tile_avx2(const struct tile *t)
 {
-    tile_half(c, ldc, a, lda, b, rows, k, more);
-    tile_half(c + 16, ldc, a, lda, b + 16, rows, k, more);
+    tile_half(t, 0);
+    tile_half(t, 16);
 }
 
 static void transpose_avx2(float *panel, const float *w, int64_t ldw, int cols, int64_t k)

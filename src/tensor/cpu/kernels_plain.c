@@ -2,15 +2,15 @@
 #include "tensor/cpu/vec_plain.h"
 #include "tensor/cpu/kernels_body.h"
 
-static void tile_plain(float *c, int64_t ldc, const float *a, int64_t lda, const float *b, int rows,
-                       int64_t k, int more)
+static void tile_plain(const struct tile *t)
 {
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < t->rows; r++) {
         float sum[PANEL] = {0};
-        if (more) memcpy(sum, c + r * ldc, sizeof sum);
-        for (int64_t i = 0; i < k; i++)
-            for (int j = 0; j < PANEL; j++) sum[j] = fmaf(a[r * lda + i], b[i * PANEL + j], sum[j]);
-        memcpy(c + r * ldc, sum, sizeof sum);
+        if (t->more) memcpy(sum, t->c + r * t->ldc, sizeof sum);
+        for (int64_t i = 0; i < t->k; i++)
+            for (int j = 0; j < PANEL; j++)
+                sum[j] = fmaf(t->a[r * t->lda + i], t->b[i * PANEL + j], sum[j]);
+        memcpy(t->c + r * t->ldc, sum, sizeof sum);
     }
 }
 
