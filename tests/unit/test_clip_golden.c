@@ -342,7 +342,8 @@ TEST(bad_models)
     CHECK_INT(system(cmd), 0);
     must_fail(&(struct clip_ask){.model = file}, ERR_INPUT, "visual_projection.weight");
     snprintf(cmd, sizeof cmd,
-             "sed -i 's/\"num_hidden_layers\": 2/\"num_hidden_layers\": 3/' %s/config.json", file);
+             "sed -i 's/\"num_hidden_layers\": 2/\"num_hidden_layers\": 3/' %s/config.json",
+             folder);
     CHECK_INT(system(cmd), 0);
     must_fail(&(struct clip_ask){.model = file}, ERR_INPUT, "layers 3");
     must_fail(&(struct clip_ask){.model = "ViT-B/14"}, ERR_USAGE, "ViT-B/16");

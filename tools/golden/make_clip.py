@@ -223,13 +223,13 @@ def hf_want(folder, m, px, tok, mean, std):
 
 def timm_vit(quick, classes, pre_norm=True, eps=1e-5, width=24, heads=3, depth=2):
     return randomize(VisionTransformer(
-        img_size=32, patch_size=16, embed_dim=width, depth=depth, num_heads=heads, mlp_ratio=2, pre_norm=pre_norm,
+        img_size=16, patch_size=8, embed_dim=width, depth=depth, num_heads=heads, mlp_ratio=2, pre_norm=pre_norm,
         num_classes=classes, act_layer=QuickGELU if quick else torch.nn.GELU,
         norm_layer=functools.partial(torch.nn.LayerNorm, eps=eps)))
 
 
 def timm_cases():
-    px = pictures(32)
+    px = pictures(16)
     for name, quick, pre, eps, arch in (
             ("timm", True, True, 1e-5, "vit_base_patch32_clip_quickgelu_224"),
             ("timm-plain", False, False, 1e-6, "vit_small_patch16_224")):
@@ -238,7 +238,7 @@ def timm_cases():
         save_file(m.state_dict(), os.path.join(folder, "model.safetensors"))
         dump(folder, "config.json", {"architecture": arch, "num_classes": 20, "num_features": 24,
              "global_pool": "token", "model_args": {"num_heads": 3}, "pretrained_cfg": {
-                 "input_size": [3, 32, 32], "interpolation": "bicubic", "crop_pct": 1.0,
+                 "input_size": [3, 16, 16], "interpolation": "bicubic", "crop_pct": 1.0,
                  "crop_mode": "center", "mean": HALF, "std": STD, "num_classes": 20}})
         with torch.no_grad():
             want(folder, m(tensor_of(px, HALF, STD)), pixels=px)
@@ -256,7 +256,7 @@ def timm_cases():
     dump(folder, "open_clip_config.json", {"model_cfg": {
         "embed_dim": 20, "custom_text": True, "text_cfg": text, "vision_cfg": {
             "timm_model_name": "vit_base_patch16_clip_224", "timm_pool": "token",
-            "timm_proj": "linear", "image_size": 32}}})
+            "timm_proj": "linear", "image_size": 16}}})
     tok = captions(8, 40)
     with torch.no_grad():
         want(folder, head(trunk(tensor_of(px, MEAN, STD))),
