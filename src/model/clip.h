@@ -58,8 +58,9 @@ int clip_image(struct clip_runner *r, void *out, const uint8_t *pixels, int n);
 int clip_text(struct clip_runner *r, void *out, const int32_t *tokens, const int32_t *at, int n);
 
 /* What `darkroom model inspect` prints: family, architecture, tensors, activation, preparation,
- * what is missing, unused or not understood. As text, or JSON when json is set. A model that
- * could not be run is described as far as it goes, its problem among it; *usable tells. */
+ * what is missing, unused or not understood. As text, or JSON when json is set. A file that
+ * could not be run is described as far as it goes, its problem among it; *usable tells. An error
+ * only when there is no file to describe. */
 int clip_describe(struct str *out, int *usable, const struct clip_ask *ask, int json);
 
 #endif

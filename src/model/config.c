@@ -295,6 +295,7 @@ static int timm_model(struct clip_said *s, const json_t *o, const char *arch)
     int rc = timm_name(s, arch);
     if (!rc && pool && *pool && strcmp(pool, "token"))
         rc = err_set(ERR_INPUT, "global_pool is \"%s\", this program runs \"token\" only", pool);
+    if (!rc) rc = get_int(&s->image.heads, json_object_get(o, "model_args"), "num_heads");
     if (!rc) rc = get_triple(s->prep.mean, c, "mean");
     if (!rc) rc = get_triple(s->prep.std, c, "std");
     if (!rc && how) rc = get_filter(&s->prep, how);

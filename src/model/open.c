@@ -163,6 +163,13 @@ static int resolve_tower(const struct model *m, struct tower_config *c, const st
     if (!rc) rc = agree(m, "layers", s->layers, c->layers);
     if (!rc) rc = agree(m, "intermediate_size", s->mlp, c->mlp);
     if (rc) return rc;
+    if (s->act < 0)
+        return err_set(ERR_USAGE,
+                       "%s: nothing says which activation this model was trained with; "
+                       "say --activation quick_gelu (OpenAI, MetaCLIP, DFN) or "
+                       "--activation gelu (LAION, DataComp), or put its "
+                       "open_clip_config.json or config.json beside it",
+                       m->files.weights);
     c->heads = s->heads        ? s->heads
                : s->head_width ? c->width / s->head_width
                                : usual_heads(side, c->width);
@@ -172,13 +179,6 @@ static int resolve_tower(const struct model *m, struct tower_config *c, const st
                        "width %d does not divide into %d heads; the configuration must "
                        "say how many there are",
                        c->width, c->heads);
-    if (s->act < 0)
-        return err_set(ERR_USAGE,
-                       "%s: nothing says which activation this model was trained with; "
-                       "say --activation quick_gelu (OpenAI, MetaCLIP, DFN) or "
-                       "--activation gelu (LAION, DataComp), or put its "
-                       "open_clip_config.json or config.json beside it",
-                       m->files.weights);
     c->act = (enum act)s->act;
     return 0;
 }

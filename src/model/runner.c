@@ -3,6 +3,7 @@
  * products busy, few enough that activations stay in the caches. A dry pass of the largest size
  * fixes the memory; afterwards nothing is allocated. */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct clip_runner {
     int tokens, images; /* of a picture; pictures in a pass */
     int text_rows, captions;
     struct clip_runner_ask ask;
+    float *plain; /* one pass of embeddings: f16 without normalising is rounded on the host */
     size_t host_bytes;
 };
 
@@ -90,6 +92,24 @@ static int text_pass(struct clip_runner *r, const int32_t *tokens, const int32_t
 
 /* ---- passes ---- */
 
+/* f32 to the nearest f16, ties to even; too large becomes infinity, as numpy does it. */
+static void round_half(uint16_t *out, const float *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+        memcpy(&u, in + i, sizeof u);
+        uint32_t sign = u >> 16 & 0x8000, mag = u & 0x7fffffff;
+        if (mag > 0x7f800000)
+            out[i] = (uint16_t)(sign | 0x7e00);
+        else if (mag >= 0x477ff000)
+            out[i] = (uint16_t)(sign | 0x7c00);
+        else if (mag < 0x38800000) /* subnormal: let the adder round at 2^-24 */
+            out[i] = (uint16_t)(sign | (uint32_t)lrint(ldexp(fabs((double)in[i]), 24)));
+        else
+            out[i] = (uint16_t)(sign | ((mag - 0x38000000 + 0xfff + (mag >> 13 & 1)) >> 13));
+    }
+}
+
 /* Embeddings in the form asked for, to the host. Rounding to f16 happens after normalising. */
 static int deliver(struct clip_runner *r, void *out, const struct var *y)
 {
@@ -100,8 +120,10 @@ static int deliver(struct clip_runner *r, void *out, const struct var *y)
         z = tensor_2d(tape_alloc(t, count * size), r->ask.out, y->x.dim[0], y->x.dim[1]);
         if (!tape_skips(t)) tape_ran(t, op_l2norm(t->dev, &(struct l2norm){z, y->x}));
     }
-    if (!tape_skips(t)) tape_ran(t, op_get(t->dev, out, z.data, count * size));
+    void *to = r->plain ? (void *)r->plain : out;
+    if (!tape_skips(t)) tape_ran(t, op_get(t->dev, to, z.data, count * dtype_size(z.type)));
     if (!tape_skips(t)) tape_ran(t, op_sync(t->dev));
+    if (!tape_skips(t) && r->plain) round_half(out, r->plain, count);
     return tape_error(t);
 }
 
@@ -162,11 +184,12 @@ int clip_runner_open(struct clip_runner **out, const struct clip *c, struct devi
     r->clip = c;
     r->dev = lane;
     r->ask = *ask;
-    if (!ask->normalize && ask->out != F32) {
-        free(r);
-        return err_set(ERR_USAGE, "embeddings that are not normalised are f32 here");
-    }
     size_passes(r);
+    if (!ask->normalize && ask->out == F16) {
+        int most = r->images > r->captions ? r->images : r->captions;
+        r->host_bytes += (size_t)most * (size_t)c->config.embed * sizeof *r->plain;
+        r->plain = mem_alloc(mem_mul((size_t)most, (size_t)c->config.embed * sizeof *r->plain));
+    }
     tape_init(&r->tape, lane, 0);
     if (c->config.image.layers) run_images(r, NULL, NULL, r->images);
     if (c->config.text.layers) {
@@ -188,6 +211,7 @@ void clip_runner_close(struct clip_runner *r)
     tape_release(&r->tape);
     pass_release(&r->image);
     pass_release(&r->text);
+    free(r->plain);
     free(r);
 }
 
