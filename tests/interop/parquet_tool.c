@@ -42,14 +42,15 @@ static size_t option(json_t *o, const char *name)
     return (size_t)json_integer_value(json_object_get(o, name));
 }
 
+static char digit(char c)
+{
+    return (char)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
 static size_t unhex(char *out, const char *hex)
 {
     size_t n = strlen(hex) / 2;
-    for (size_t i = 0; i < n; i++) {
-        unsigned b;
-        sscanf(hex + 2 * i, "%2x", &b);
-        out[i] = (char)b;
-    }
+    for (size_t i = 0; i < n; i++) out[i] = (char)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
     return n;
 }
 

@@ -219,7 +219,8 @@ static int write_page(struct chunk_output *o, enum codec codec, enum page_type t
         levels.n = 0;
         values = (struct part){o->packed.p, o->packed.len};
     }
-    uint32_t crc = hash_crc32(hash_crc32(0, levels.p, levels.n), values.p, values.n);
+    uint32_t crc = levels.n ? hash_crc32(0, levels.p, levels.n) : 0;
+    if (values.n) crc = hash_crc32(crc, values.p, values.n);
     page_header(o, type, raw, levels.n + values.n, crc, count, encoding);
     *raw_total += o->header.len + raw;
     int rc = emit(o, o->header.p, o->header.len);
