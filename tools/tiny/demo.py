@@ -25,7 +25,8 @@ import world
 SHARDS, PER_SHARD = 3, 90
 # how a picture is stored, and how many of a hundred are
 STORED = (("jpeg", 44), ("jpeg progressive", 12), ("jpeg grey", 4), ("jpeg cmyk", 2), ("png", 12),
-          ("png palette", 6), ("png alpha", 5), ("png grey16", 3), ("webp", 8), ("webp lossless", 4))
+          ("png palette", 6), ("png alpha", 5), ("png grey16", 3), ("webp", 8),
+          ("webp lossless", 4))
 GIFS = ((0, 48), (2, 30))
 
 # slot -> what is wrong with it; slot 17 of shard 1 is key 000010017

@@ -8,7 +8,7 @@ import world
 
 
 def unseen_set(n, seed=1):
-    """n unseen pictures with distinct facts, one full caption each: (scenes, pictures, captions)."""
+    """n unseen scenes with distinct facts, their pictures, and one full caption each."""
     rng = random.Random(f"test {seed}")
     scenes = world.unseen_scenes(seed, n)
     pictures = [Image.fromarray(world.draw(s, *world.random_size(rng, 96, 320))) for s in scenes]

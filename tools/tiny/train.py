@@ -1,4 +1,4 @@
-"""Train models/tiny from nothing: draw the world, learn the vocabulary, train the CLIP and its heads.
+"""Train models/tiny from nothing: draw the world, learn its words, train the CLIP and the heads.
 
 Needs torch, numpy and Pillow. One GPU and 16 cores make the real one in about five minutes:
 
@@ -26,16 +26,16 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
-import clip
 import heads
 import measure
+import towers
 import vocab
 import world
 
 FAMILY = 4     # scenes a family
 WORDINGS = 6   # captions a picture
-SIZE = clip.CONFIG["model_cfg"]["vision_cfg"]["image_size"]
-CONTEXT = clip.CONFIG["model_cfg"]["text_cfg"]["context_length"]
+SIZE = towers.CONFIG["model_cfg"]["vision_cfg"]["image_size"]
+CONTEXT = towers.CONFIG["model_cfg"]["text_cfg"]["context_length"]
 WORDS = None   # the vocabulary, inherited by the drawing processes
 
 
@@ -68,7 +68,7 @@ def draw_families(job):
 
 
 def training_set(cache, families, seed, workers):
-    """pixels u8 [n,S,S,3], ids i16 [n,WORDINGS,CONTEXT], labels f32 [n,2]; from the cache if whole."""
+    """pixels u8 [n,S,S,3], ids i16 [n,WORDINGS,CONTEXT], labels f32 [n,2]; kept in the cache."""
     folder = os.path.join(cache, f"world-{seed}-{families}")
     if not os.path.exists(os.path.join(folder, "whole")):
         os.makedirs(folder, exist_ok=True)
@@ -216,7 +216,7 @@ def embed_set(model, words, found, device):
 
 def finish(model, words, labels, pixels, args, device):
     """Heads and numbers, from the weights as stored (fp16)."""
-    model.load_state_dict({k: v.float() for k, v in clip.half(model.state_dict()).items()})
+    model.load_state_dict({k: v.float() for k, v in towers.half(model.state_dict()).items()})
     model.eval()
     image, text, label = embed_set(model, words, measure.unseen_set(1000), device)
     report = measure.retrieval(image.cpu().numpy(), text.cpu().numpy())
@@ -237,7 +237,7 @@ def options():
     p.add_argument("--batch", type=int, default=2048)
     p.add_argument("--steps", type=int, default=9000)
     p.add_argument("--minutes", type=float, default=0,
-                   help="fewer steps if they would train longer than that; report.json tells how many")
+                   help="fewer steps if all would take longer; report.json has the number")
     p.add_argument("--rate", type=float, default=1.5e-3)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--workers", type=int, default=os.cpu_count())
@@ -261,14 +261,14 @@ def main():
     torch.manual_seed(args.seed)
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # costs time, finds nothing here
-    cfg = clip.config(WORDS.size)
-    model = clip.Clip(cfg).to(device)
+    cfg = towers.config(WORDS.size)
+    model = towers.Clip(cfg).to(device)
     count = sum(p.numel() for p in model.parameters())
     print(f"{count} parameters on {device}, vocabulary {WORDS.size}", flush=True)
     held = torch.from_numpy(np.array(pixels)).to(device)
     told = torch.from_numpy(np.array(ids)).to(device)
     mean, steps, loss = train(model, held, told, args, device)
-    clip.save(args.out, mean.state_dict(), cfg)
+    towers.save(args.out, mean.state_dict(), cfg)
     report = {"parameters": count, "pictures": len(pixels), "batch": args.batch, "steps": steps,
               "seed": args.seed, "last_loss": round(loss, 4)}
     report.update(finish(mean, WORDS, labels, pixels, args, device))

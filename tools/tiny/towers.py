@@ -141,7 +141,8 @@ def write_safetensors(path, tensors):
     for k in order:
         t = tensors[k]
         size = t.numel() * t.element_size()
-        header[k] = {"dtype": names[t.dtype], "shape": list(t.shape), "data_offsets": [at, at + size]}
+        header[k] = {"dtype": names[t.dtype], "shape": list(t.shape),
+                     "data_offsets": [at, at + size]}
         at += size
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
