@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { HUGE_PAGE = 2 << 20 };
 
@@ -117,12 +118,19 @@ static const struct device_ops cpu_ops = {
     .adamw = cpu_adamw,
 };
 
+static int64_t l2_bytes(void)
+{
+    long n = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return n < 1 << 18 ? 1 << 20 : n > 1 << 22 ? 1 << 22 : n;
+}
+
 static struct device *cpu_new(const struct kernels *k, int threads)
 {
     struct device *d = mem_alloc(sizeof *d);
     struct cpu *c = mem_alloc(sizeof *c);
     c->k = k;
     c->pool = threads > 1 ? pool_new(threads) : NULL;
+    c->l2_bytes = l2_bytes();
     c->workers = pool_size(c->pool);
     c->worker = mem_alloc((size_t)c->workers * sizeof *c->worker);
     *d = (struct device){.name = "cpu", .kind = "cpu", .lanes = 1, .ops = &cpu_ops, .state = c};

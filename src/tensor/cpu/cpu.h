@@ -24,6 +24,7 @@ struct cpu {
     const struct kernels *k;
     struct pool *pool; /* NULL in a lane: ops run on the calling thread */
     int workers;
+    int64_t l2_bytes; /* of one core */
     struct buffer shared[SCRATCH_COUNT];
     struct buffer (*worker)[SCRATCH_COUNT];
 };

@@ -1,9 +1,10 @@
 /* gemm.c - blocking: which part of the product is computed when, so that each operand comes
  * from the cache that can feed the micro-kernel.
- * A block of rows is packed once (each tile's rows next to each other) and stays in L2. For a few
- * panels of b at a time, k is walked in blocks: one panel block [kc,PANEL] sits in L1 while all
- * tiles of the row block pass over it. Sums rest in a small buffer between blocks of k, which
- * costs no bit; after the last block the tile is finished while it is still in L1. */
+ * A block of rows of a stays in L2, read in place (or packed, when its rows would fall on the
+ * same cache sets). A few panels of b at a time are walked in blocks of k: the panel block is
+ * read from L1 and L2 by all tiles of the row block in turn, while the next one is prefetched.
+ * Sums rest in a small buffer between blocks of k, which costs no bit; after the last block the
+ * tile is finished while it is still in L1. */
 #include "tensor/cpu/gemm.h"
 #include "base/mem.h"
 #include "tensor/cpu/half.h"
@@ -11,16 +12,16 @@
 #include <string.h>
 
 enum {
-    BLOCK_K = 256,    /* L1: a panel block of 32 KiB */
-    BLOCK_ROWS = 448, /* L2: 448 x 256 floats of a, 448 x 128 of sums */
+    WHOLE_K = 768, /* a k up to this is not cut */
+    BLOCK_K = 512,
     BLOCK_PANELS = 4
 };
 
 struct gemm_job {
     struct cpu *cpu;
     const struct gemm *g;
-    float *a;                 /* packed rows: block of k, tile, row, kc */
-    int64_t row, rows, tiles; /* the rows packed now */
+    float *packed;            /* rows of a: block of k, tile, row, kc; NULL: a is read in place */
+    int64_t row, rows, tiles; /* the rows at work now */
     int64_t tiles_unit;       /* tiles that one unit of work takes */
     int64_t panels, panels_unit, col_units;
     int64_t kc, kblocks;
@@ -31,6 +32,11 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int64_t tile_row(const struct gemm_job *j, int64_t tile) /* rows spread evenly over tiles */
 {
     return tile * j->rows / j->tiles;
@@ -38,13 +44,12 @@ static int64_t tile_row(const struct gemm_job *j, int64_t tile) /* rows spread e
 
 static int64_t block_k(const struct gemm_job *j, int64_t block)
 {
-    int64_t left = j->g->k - block * j->kc;
-    return left < j->kc ? left : j->kc;
+    return least(j->g->k - block * j->kc, j->kc);
 }
 
 static float *packed_tile(const struct gemm_job *j, int64_t block, int64_t tile)
 {
-    return j->a + block * j->kc * j->rows + tile_row(j, tile) * block_k(j, block);
+    return j->packed + block * j->kc * j->rows + tile_row(j, tile) * block_k(j, block);
 }
 
 static void pack_tile(void *arg, size_t index, int worker)
@@ -71,7 +76,7 @@ static void pack_tile(void *arg, size_t index, int worker)
 struct gemm_unit {
     int64_t t0, t1, p0, p1;
     int64_t row0, span;
-    float *sums; /* [panel][row][PANEL], between blocks of k */
+    float *sums; /* [panel][row][PANEL] between blocks of k; one tile when k is whole */
 };
 
 static const float *panel_block(const struct gemm_job *j, int64_t panel, int64_t block)
@@ -88,25 +93,42 @@ static const float *next_block(const struct gemm_job *j, const struct gemm_unit 
     return panel_block(j, u->p1 < j->panels ? u->p1 : 0, 0);
 }
 
+static void fetch_result(const struct finish *f, int64_t row, int64_t col, int rows)
+{
+    for (int r = 0; r < rows; r++) {
+        const float *y = f->y + (row + r) * f->ldy + col;
+        __builtin_prefetch(y, 1);
+        __builtin_prefetch(y + PANEL / 2, 1);
+        if (!f->residual || f->residual == f->y) continue;
+        const float *res = f->residual + (row + r) * f->ldres + col;
+        __builtin_prefetch(res);
+        __builtin_prefetch(res + PANEL / 2);
+    }
+}
+
 /* One panel block against all tiles of the unit. */
 static void run_block(const struct gemm_job *j, const struct gemm_unit *u, int64_t p, int64_t b)
 {
     const struct gemm *g = j->g;
     int64_t kc = block_k(j, b), fours = kc / 4 ? kc / 4 : 1, tiles = u->t1 - u->t0;
-    int64_t step = (kc * PANEL * 4 + tiles * fours - 1) / (tiles * fours);
-    int cols = (int)(g->n - p * PANEL < PANEL ? g->n - p * PANEL : PANEL);
+    int cols = (int)least(g->n - p * PANEL, PANEL), last = b + 1 == j->kblocks;
     const char *ahead = (const char *)next_block(j, u, p, b);
-    struct tile t = {.b = panel_block(j, p, b), .ldc = PANEL, .lda = kc, .k = kc, .more = b > 0};
-    t.step = step;
+    struct tile t = {.b = panel_block(j, p, b),
+                     .ldc = PANEL,
+                     .lda = j->packed ? kc : g->lda,
+                     .k = kc,
+                     .step = ceil_div(kc * PANEL * 4, tiles * fours),
+                     .more = b > 0};
     for (int64_t i = u->t0; i < u->t1; i++) {
         int64_t row = tile_row(j, i);
         t.rows = (int)(tile_row(j, i + 1) - row);
-        t.c = u->sums + ((p - u->p0) * u->span + row - u->row0) * PANEL;
-        t.a = packed_tile(j, b, i);
-        t.ahead = ahead + (i - u->t0) * fours * step;
+        t.c = u->sums;
+        if (j->kblocks > 1) t.c += ((p - u->p0) * u->span + row - u->row0) * PANEL;
+        t.a = j->packed ? packed_tile(j, b, i) : g->a + (j->row + row) * g->lda + b * j->kc;
+        t.ahead = ahead + (i - u->t0) * fours * t.step;
+        if (last) fetch_result(&g->finish, j->row + row, p * PANEL, t.rows);
         j->cpu->k->tile(&t);
-        if (b + 1 == j->kblocks)
-            j->cpu->k->finish(&g->finish, t.c, j->row + row, p * PANEL, t.rows, cols);
+        if (last) j->cpu->k->finish(&g->finish, t.c, j->row + row, p * PANEL, t.rows, cols);
     }
 }
 
@@ -115,33 +137,52 @@ static void run_unit(void *arg, size_t index, int worker)
     const struct gemm_job *j = arg;
     struct gemm_unit u;
     u.t0 = (int64_t)index / j->col_units * j->tiles_unit;
-    u.t1 = u.t0 + j->tiles_unit < j->tiles ? u.t0 + j->tiles_unit : j->tiles;
+    u.t1 = least(u.t0 + j->tiles_unit, j->tiles);
     u.p0 = (int64_t)index % j->col_units * j->panels_unit;
-    u.p1 = u.p0 + j->panels_unit < j->panels ? u.p0 + j->panels_unit : j->panels;
+    u.p1 = least(u.p0 + j->panels_unit, j->panels);
     u.row0 = tile_row(j, u.t0);
     u.span = tile_row(j, u.t1) - u.row0;
-    u.sums = scratch_get(j->cpu->worker[worker], SCRATCH_C,
-                         (size_t)(u.span * (u.p1 - u.p0) * PANEL) * sizeof *u.sums);
+    int64_t rows = j->kblocks > 1 ? u.span * (u.p1 - u.p0) : TILE_MOST;
+    u.sums =
+        scratch_get(j->cpu->worker[worker], SCRATCH_C, (size_t)(rows * PANEL) * sizeof *u.sums);
     for (int64_t b = 0; b < j->kblocks; b++)
         for (int64_t p = u.p0; p < u.p1; p++) run_block(j, &u, p, b);
+}
+
+/* Rows a multiple of 2 KiB apart share so few sets of L1 that a tile's rows evict each other. */
+static int rows_collide(const struct gemm *g)
+{
+    return g->lda * (int64_t)sizeof *g->a % 2048 == 0 && g->m > 1;
+}
+
+/* As many rows as fill some 60 % of L2 with one block of k. */
+static int64_t block_rows(const struct cpu *cpu, int64_t kc)
+{
+    int64_t rows = cpu->l2_bytes * 6 / 10 / (kc * (int64_t)sizeof(float) + 1);
+    int64_t tile = cpu->k->tile_rows;
+    return rows < 4 * tile ? 4 * tile : rows;
 }
 
 void gemm_run(struct cpu *cpu, const struct gemm *g)
 {
     struct gemm_job j = {.cpu = cpu, .g = g};
-    int64_t threads = pool_size(cpu->pool), rows_once = BLOCK_ROWS * threads;
-    j.kblocks = g->k > BLOCK_K ? ceil_div(g->k, BLOCK_K) : 1;
+    int64_t threads = pool_size(cpu->pool);
+    j.kblocks = g->k > WHOLE_K ? ceil_div(g->k, BLOCK_K) : 1;
     j.kc = ceil_div(g->k, j.kblocks);
     j.panels = ceil_div(g->n, PANEL);
+    int64_t rows_once = block_rows(cpu, j.kc) * threads;
     for (j.row = 0; j.row < g->m; j.row += j.rows) {
-        int64_t left = g->m - j.row, times = ceil_div(left, rows_once);
-        j.rows = ceil_div(left, times);
+        int64_t left = g->m - j.row;
+        j.rows = ceil_div(left, ceil_div(left, rows_once));
         j.tiles = ceil_div(j.rows, cpu->k->tile_rows);
         j.tiles_unit = ceil_div(j.tiles, threads);
         j.panels_unit = j.tiles < threads ? 1 : BLOCK_PANELS;
         j.col_units = ceil_div(j.panels, j.panels_unit);
-        j.a = scratch_get(cpu->shared, SCRATCH_A, (size_t)(j.rows * g->k) * sizeof *j.a);
-        pool_for(cpu->pool, (size_t)j.tiles, pack_tile, &j);
+        if (g->a_trans || rows_collide(g)) {
+            size_t bytes = (size_t)(j.rows * g->k) * sizeof *j.packed;
+            j.packed = scratch_get(cpu->shared, SCRATCH_A, bytes);
+            pool_for(cpu->pool, (size_t)j.tiles, pack_tile, &j);
+        }
         pool_for(cpu->pool, (size_t)(ceil_div(j.tiles, j.tiles_unit) * j.col_units), run_unit, &j);
     }
 }
