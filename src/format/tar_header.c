@@ -66,12 +66,21 @@ static int parse_size(uint64_t *out, const unsigned char *p)
     return p[0] & 0x80 ? parse_base256(out, p, 12) : parse_octal(out, p, 12);
 }
 
-/* Fields we do not use must still be numbers: blank, octal, or binary of either sign. */
-static int is_number(const unsigned char *p, size_t n)
+/* Fields we do not use must still be numbers, since others refuse the archive where they are not:
+ * blank, octal, or binary of at most 32 bits. */
+static int is_number(const unsigned char *p)
 {
-    uint64_t ignored;
-    if (p[0] == 0x80 || p[0] == 0xff) return 1;
-    return parse_octal(&ignored, p, n) >= 0;
+    uint64_t v;
+    if (p[0] & 0x80) return !parse_base256(&v, p, 8) && v >> 32 == 0;
+    return parse_octal(&v, p, 8) >= 0;
+}
+
+/* A time may also be long ago: binary, negative, 64 bits. */
+static int is_time(const unsigned char *p)
+{
+    uint64_t v;
+    if (p[0] == 0xff) return p[1] == 0xff && p[2] == 0xff && p[3] == 0xff && p[4] & 0x80;
+    return (p[0] & 0x80 ? parse_base256(&v, p, 12) : parse_octal(&v, p, 12)) >= 0;
 }
 
 /* The sum of all bytes, the checksum field taken as spaces. Eight bytes at a time: sixteen-bit
@@ -129,7 +138,7 @@ static int decode_name(struct tar_header *h, const unsigned char *b)
         /* GNU keeps times of incremental backups where others read a prefix. */
         if (!all_zero(b + PREFIX, PREFIX_END - PREFIX))
             return damaged("an incremental or multi-volume GNU archive");
-    } else if (!all_zero(b + MAGIC, TAR_BLOCK - MAGIC)) {
+    } else if (!all_zero(b + MAGIC, 8) || !all_zero(b + PREFIX, TAR_BLOCK - PREFIX)) {
         return damaged("neither ustar, GNU nor old tar header");
     }
     char *at = h->name;
@@ -171,8 +180,8 @@ int tar_header_decode(struct tar_header *h, const unsigned char b[TAR_BLOCK])
     if (!b[0] && all_zero(b, TAR_BLOCK)) return 1;
     if (!checksum_holds(b)) return damaged("the header checksum is wrong");
     if (parse_size(&h->size, b + SIZE)) return damaged("the size field is malformed");
-    if (!is_number(b + MODE, 8) || !is_number(b + UID, 8) || !is_number(b + GID, 8) ||
-        !is_number(b + MTIME, 12) || !is_number(b + DEVMAJOR, 8) || !is_number(b + DEVMINOR, 8))
+    if (!is_number(b + MODE) || !is_number(b + UID) || !is_number(b + GID) || !is_time(b + MTIME) ||
+        !is_number(b + DEVMAJOR) || !is_number(b + DEVMINOR))
         return damaged("a number in the header is malformed");
     h->style = checksum_style(b + CHECKSUM);
     int rc = decode_name(h, b);

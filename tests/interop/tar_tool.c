@@ -1,10 +1,11 @@
 /* tar_tool.c - the tar, shard and input code for the Python tests.
- *   tar_tool list FILE          a line a member: type name size sha256; then END or ERROR
+ *   tar_tool list FILE [fast]   a line a member: type name size sha256; then END or ERROR; fast:
+ *                               the file itself is not hashed
  *   tar_tool samples FILE [unterminated] [expect=N] [limit=N]
  *   tar_tool cuts FILE          reads every prefix of FILE; prints those that were not refused
  *   tar_tool flips FILE         flips every bit of every header; prints those not refused
  *   tar_tool write FILE         members from stdin: "name\tsize\n" lines followed by the bytes
- *   tar_tool braces PATTERN...  the names of each, one a line, then a line "."
+ *   tar_tool braces PATTERN...  the names of each, a line =NAME each, then a line "."
  *   tar_tool inputs WORD...     the list of inputs
  *   tar_tool folder PATH        the samples of a folder */
 #include "base/arena.h"
@@ -41,7 +42,7 @@ static int print_error(int rc)
     return 0;
 }
 
-static int list(const char *path)
+static int list(const char *path, int hash)
 {
     struct source *s;
     struct tar_member m;
@@ -50,7 +51,7 @@ static int list(const char *path)
     int rc = source_open(&s, path);
     if (rc) return print_error(rc);
     struct tar *t =
-        tar_open(s, &(struct tar_options){.member_limit = (uint64_t)1 << 40, .hash = 1});
+        tar_open(s, &(struct tar_options){.member_limit = (uint64_t)1 << 40, .hash = hash});
     while (!(rc = tar_next(t, &m))) {
         printf("%s ", m.regular ? "file" : "other");
         print_name(m.name, m.name_len);
@@ -58,7 +59,10 @@ static int list(const char *path)
         if (m.size <= 64 << 20) {
             arena_reset(&a);
             unsigned char *p = arena_alloc(&a, m.size);
-            if ((rc = tar_read(t, p, m.size))) break;
+            if ((rc = tar_read(t, p, m.size))) {
+                printf("\n");
+                break;
+            }
             sha256_of(hex, p, m.size);
             printf(" %s", hex);
         }
@@ -226,6 +230,7 @@ static int print_names(int rc, const struct names *names)
 {
     if (rc) return print_error(rc);
     for (size_t i = 0; i < names->count; i++) {
+        printf("=");
         print_name(names->list[i], strlen(names->list[i]));
         printf("\n");
     }
@@ -266,7 +271,7 @@ static int folder(const char *path)
 int main(int argc, char **argv)
 {
     if (argc < 3) return 2;
-    if (!strcmp(argv[1], "list")) return list(argv[2]);
+    if (!strcmp(argv[1], "list")) return list(argv[2], argc == 3);
     if (!strcmp(argv[1], "samples")) return samples(argv[2], argc - 3, argv + 3);
     if (!strcmp(argv[1], "cuts")) return cuts(argv[2]);
     if (!strcmp(argv[1], "flips")) return flips(argv[2]);
