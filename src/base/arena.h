@@ -13,8 +13,8 @@ struct arena {
     size_t used; /* in the current block */
 };
 
-void *arena_alloc(struct arena *a, size_t n);   /* 64-byte aligned, not zeroed */
-void *arena_zalloc(struct arena *a, size_t n);  /* zeroed */
+void *arena_alloc(struct arena *a, size_t n);  /* 64-byte aligned, not zeroed */
+void *arena_zalloc(struct arena *a, size_t n); /* zeroed */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void arena_reset(struct arena *a);

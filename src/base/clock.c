@@ -32,8 +32,12 @@ void clock_utc(char out[32])
 void clock_span(char out[32], double s)
 {
     long n = s < 0 ? 0 : s > 9e8 ? 900000000 : (long)(s + 0.5);
-    if (n >= 86400) snprintf(out, 32, "%ldd%02ldh", n / 86400, n / 3600 % 24);
-    else if (n >= 3600) snprintf(out, 32, "%ldh%02ldm", n / 3600, n / 60 % 60);
-    else if (n >= 60) snprintf(out, 32, "%ldm%02lds", n / 60, n % 60);
-    else snprintf(out, 32, "%ld s", n);
+    if (n >= 86400)
+        snprintf(out, 32, "%ldd%02ldh", n / 86400, n / 3600 % 24);
+    else if (n >= 3600)
+        snprintf(out, 32, "%ldh%02ldm", n / 3600, n / 60 % 60);
+    else if (n >= 60)
+        snprintf(out, 32, "%ldm%02lds", n / 60, n % 60);
+    else
+        snprintf(out, 32, "%ld s", n);
 }

@@ -9,10 +9,19 @@ enum { TEXT_MAX = 1024 };
 static _Thread_local char text[TEXT_MAX];
 static _Thread_local enum bad reason;
 
-static const char *const bad_names[BAD_COUNT] = {
-    "",        "corrupt",       "truncated",       "too_large", "unsupported",
-    "empty",   "missing_image", "missing_caption", "bad_json",  "duplicate_member",
-    "non_adjacent", "tar_damaged", "shard_missing"};
+static const char *const bad_names[BAD_COUNT] = {"",
+                                                 "corrupt",
+                                                 "truncated",
+                                                 "too_large",
+                                                 "unsupported",
+                                                 "empty",
+                                                 "missing_image",
+                                                 "missing_caption",
+                                                 "bad_json",
+                                                 "duplicate_member",
+                                                 "non_adjacent",
+                                                 "tar_damaged",
+                                                 "shard_missing"};
 
 const char *bad_name(enum bad why)
 {

@@ -45,13 +45,13 @@ static void say(const char *fmt, va_list ap)
     pthread_mutex_unlock(&lock);
 }
 
-#define SAY_AT(min)                                                                                \
-    do {                                                                                           \
-        va_list ap;                                                                                \
-        if (level < (min)) return;                                                                 \
-        va_start(ap, fmt);                                                                         \
-        say(fmt, ap);                                                                              \
-        va_end(ap);                                                                                \
+#define SAY_AT(min)                \
+    do {                           \
+        va_list ap;                \
+        if (level < (min)) return; \
+        va_start(ap, fmt);         \
+        say(fmt, ap);              \
+        va_end(ap);                \
     } while (0)
 
 void log_warn(const char *fmt, ...)
@@ -74,7 +74,8 @@ void log_progress(const char *fmt, ...)
     double every = log_is_terminal() ? 0.2 : 60, now = clock_now();
     if (level < LOG_NORMAL) return;
     pthread_mutex_lock(&lock);
-    if (last_drawn < 0) last_drawn = log_is_terminal() ? 0 : now; /* first plain line after a minute */
+    if (last_drawn < 0)
+        last_drawn = log_is_terminal() ? 0 : now; /* first plain line after a minute */
     if (now - last_drawn >= every) {
         va_list ap;
         char line[512];

@@ -10,7 +10,7 @@ enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
 void log_setup(enum log_level level, int json);
 int log_json(void); /* was --json given */
 
-void log_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);  /* "darkroom: ...", also when quiet */
+void log_warn(const char *fmt, ...) PRINTF_LIKE(1, 2); /* "darkroom: ...", also when quiet */
 void log_info(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void log_debug(const char *fmt, ...) PRINTF_LIKE(1, 2); /* only with -v */
 

@@ -7,8 +7,10 @@
 
 static NORETURN void out_of_memory(size_t n)
 {
-    fprintf(stderr, "darkroom: out of memory asking for %zu bytes; try a smaller --memory, "
-                    "--batch-size or --threads\n", n);
+    fprintf(stderr,
+            "darkroom: out of memory asking for %zu bytes; try a smaller --memory, "
+            "--batch-size or --threads\n",
+            n);
     exit(1);
 }
 

@@ -47,7 +47,8 @@ static const struct opt *find_letter(const struct opt_set *set, char letter)
 
 static int parse_bool(int *out, const char *text)
 {
-    static const char *const yes[] = {"true", "1", "yes", "on"}, *const no[] = {"false", "0", "no", "off"};
+    static const char *const yes[] = {"true", "1", "yes", "on"}, *const no[] = {"false", "0", "no",
+                                                                                "off"};
     for (int i = 0; i < 4; i++) {
         if (!strcasecmp(text, yes[i])) return *out = 1, 0;
         if (!strcasecmp(text, no[i])) return *out = 0, 0;
@@ -97,13 +98,17 @@ static int parse_number(const struct opt *o, void *at, const char *text)
 {
     char *end;
     errno = 0;
-    if (o->type == OPT_INT) *(int64_t *)at = strtoll(text, &end, 10);
-    else *(double *)at = strtod(text, &end);
+    if (o->type == OPT_INT)
+        *(int64_t *)at = strtoll(text, &end, 10);
+    else
+        *(double *)at = strtod(text, &end);
     /* 1e6 is how people write large counts */
     if (o->type == OPT_INT && *end && end != text) {
         double v = strtod(text, &end);
-        if (v == floor(v) && fabs(v) < 9e18) *(int64_t *)at = (int64_t)v;
-        else return ERR_USAGE;
+        if (v == floor(v) && fabs(v) < 9e18)
+            *(int64_t *)at = (int64_t)v;
+        else
+            return ERR_USAGE;
     }
     return errno || end == text || *end ? ERR_USAGE : 0;
 }
@@ -144,10 +149,10 @@ void opt_defaults(const struct opt_set *set, void *options)
 static int refuse_value(const struct opt *o, const char *text)
 {
     static const char *const wants[] = {
-        [OPT_FLAG] = "true or false",   [OPT_BOOL] = "true or false",
-        [OPT_INT] = "a whole number",   [OPT_SIZE] = "a size such as 512M or 4G",
-        [OPT_FLOAT] = "a number",       [OPT_STR] = "a word",
-        [OPT_CHOICE] = NULL,            [OPT_LIST] = "a word"};
+        [OPT_FLAG] = "true or false", [OPT_BOOL] = "true or false",
+        [OPT_INT] = "a whole number", [OPT_SIZE] = "a size such as 512M or 4G",
+        [OPT_FLOAT] = "a number",     [OPT_STR] = "a word",
+        [OPT_CHOICE] = NULL,          [OPT_LIST] = "a word"};
     const char *want = wants[o->type] ? wants[o->type] : o->arg;
     return err_set(ERR_USAGE, "--%s takes %s, not '%s'", o->name, want, text);
 }
@@ -180,10 +185,14 @@ static int parse_long(const struct opt_set *set, void *options, int *i, int argc
     size_t len = value ? (size_t)(value - name) : strlen(name);
     const struct opt *o = opt_find(set, name, len);
     if (!o) return refuse_name(set, name, len);
-    if (value) value++;
-    else if (o->type == OPT_FLAG) value = "1";
-    else if (*i + 1 < argc) value = argv[++*i];
-    else return err_set(ERR_USAGE, "--%s needs a value", o->name);
+    if (value)
+        value++;
+    else if (o->type == OPT_FLAG)
+        value = "1";
+    else if (*i + 1 < argc)
+        value = argv[++*i];
+    else
+        return err_set(ERR_USAGE, "--%s needs a value", o->name);
     return set_value(o, options, value) ? refuse_value(o, value) : 0;
 }
 
@@ -210,10 +219,14 @@ int opt_parse(const struct opt_set *set, void *options, const char **args, int *
     *nargs = 0;
     for (int i = 0; i < argc && !rc; i++) {
         const char *w = argv[i];
-        if (only_words || w[0] != '-' || !w[1]) args[(*nargs)++] = w;
-        else if (!strcmp(w, "--")) only_words = 1;
-        else if (w[1] == '-') rc = parse_long(set, options, &i, argc, argv);
-        else rc = parse_short(set, options, &i, argc, argv);
+        if (only_words || w[0] != '-' || !w[1])
+            args[(*nargs)++] = w;
+        else if (!strcmp(w, "--"))
+            only_words = 1;
+        else if (w[1] == '-')
+            rc = parse_long(set, options, &i, argc, argv);
+        else
+            rc = parse_short(set, options, &i, argc, argv);
     }
     return rc;
 }

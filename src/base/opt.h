@@ -30,9 +30,9 @@ enum {
 };
 
 struct opt {
-    const char *name;  /* "batch-size" */
-    const char *also;  /* other spellings, comma-separated, or NULL */
-    char letter;       /* short form or 0 */
+    const char *name; /* "batch-size" */
+    const char *also; /* other spellings, comma-separated, or NULL */
+    char letter;      /* short form or 0 */
     enum opt_type type;
     size_t at;         /* offset of the field in the options struct */
     const char *value; /* default, parsed like a given value; NULL = zero */
@@ -43,7 +43,10 @@ struct opt {
 
 /* A table ends with a row whose name is NULL. Tables are searched in order; all offsets are
  * into the same struct. */
-#define OPT_END {NULL, NULL, 0, OPT_FLAG, 0, NULL, NULL, NULL, 0}
+#define OPT_END                                         \
+    {                                                   \
+        NULL, NULL, 0, OPT_FLAG, 0, NULL, NULL, NULL, 0 \
+    }
 
 struct opt_set {
     const struct opt *table[4]; /* NULL-terminated */

@@ -41,7 +41,8 @@ static int take_children(struct reader *r, struct yaml *parent, int depth)
             return yaml_event_delete(&e), 0;
         if (parent->type == YAML_MAP) {
             if (e.type != YAML_SCALAR_EVENT)
-                return rc = bad(r, e.start_mark.line, "a key must be a word"), yaml_event_delete(&e), rc;
+                return rc = bad(r, e.start_mark.line, "a key must be a word"),
+                       yaml_event_delete(&e), rc;
             key = arena_strndup(r->a, (char *)e.data.scalar.value, e.data.scalar.length);
             size_t line = e.start_mark.line;
             yaml_event_delete(&e);

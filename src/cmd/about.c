@@ -18,13 +18,15 @@ static int run_version(void *options, const char **args, int nargs)
     unsigned webp = (unsigned)WebPGetDecoderVersion();
     (void)args;
     if (nargs) return err_set(ERR_USAGE, "version takes no argument");
-    printf(c->json ? "{\"darkroom\": \"%s\", \"libjpeg_turbo\": %d, \"spng\": \"%s\", \"webp\": \"%u.%u.%u\", "
-                     "\"giflib\": \"%d.%d.%d\", \"zlib\": \"%s\", \"zstd\": \"%s\", \"isa\": \"%s\"}\n"
-                   : "darkroom %s\nlibjpeg-turbo API %d, libspng %s, libwebp %u.%u.%u, giflib %d.%d.%d, "
-                     "zlib %s, zstd %s\ninstruction set: %s\n",
-           DARKROOM_VERSION, LIBJPEG_TURBO_VERSION_NUMBER, spng_version_string(), webp >> 16,
-           webp >> 8 & 255, webp & 255, GIFLIB_MAJOR, GIFLIB_MINOR, GIFLIB_RELEASE, zlibVersion(),
-           ZSTD_versionString(), isa_name(isa_best()));
+    printf(
+        c->json
+            ? "{\"darkroom\": \"%s\", \"libjpeg_turbo\": %d, \"spng\": \"%s\", \"webp\": \"%u.%u.%u\", "
+              "\"giflib\": \"%d.%d.%d\", \"zlib\": \"%s\", \"zstd\": \"%s\", \"isa\": \"%s\"}\n"
+            : "darkroom %s\nlibjpeg-turbo API %d, libspng %s, libwebp %u.%u.%u, giflib %d.%d.%d, "
+              "zlib %s, zstd %s\ninstruction set: %s\n",
+        DARKROOM_VERSION, LIBJPEG_TURBO_VERSION_NUMBER, spng_version_string(), webp >> 16,
+        webp >> 8 & 255, webp & 255, GIFLIB_MAJOR, GIFLIB_MINOR, GIFLIB_RELEASE, zlibVersion(),
+        ZSTD_versionString(), isa_name(isa_best()));
     return 0;
 }
 
@@ -43,8 +45,19 @@ static int run_device(void *options, const char **args, int nargs)
     return 0;
 }
 
-const struct verb version_verb = {"version", "", "versions of darkroom and the libraries it uses", NULL,
-                                  NULL, NULL, sizeof(struct common), run_version};
-const struct verb device_verb = {"device", "", "the device that would be used here",
-                                 "  darkroom device\n  darkroom device --device cpu --json\n", NULL,
-                                 NULL, sizeof(struct common), run_device};
+const struct verb version_verb = {"version",
+                                  "",
+                                  "versions of darkroom and the libraries it uses",
+                                  NULL,
+                                  NULL,
+                                  NULL,
+                                  sizeof(struct common),
+                                  run_version};
+const struct verb device_verb = {"device",
+                                 "",
+                                 "the device that would be used here",
+                                 "  darkroom device\n  darkroom device --device cpu --json\n",
+                                 NULL,
+                                 NULL,
+                                 sizeof(struct common),
+                                 run_device};

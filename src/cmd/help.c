@@ -12,16 +12,20 @@ static const char exits[] =
 
 void help_overview(struct str *out, const struct verb *const *verbs)
 {
-    str_puts(out, "usage: darkroom VERB [options] ARGS\n\nThe whole road of image-text data in one program.\n\n");
+    str_puts(
+        out,
+        "usage: darkroom VERB [options] ARGS\n\nThe whole road of image-text data in one program.\n\n");
     for (; *verbs; verbs++) str_printf(out, "  %-10s %s\n", (*verbs)->name, (*verbs)->summary);
-    str_puts(out, "\n`darkroom VERB --help` says more. Try: darkroom embed demo place --model tiny\n");
+    str_puts(out,
+             "\n`darkroom VERB --help` says more. Try: darkroom embed demo place --model tiny\n");
 }
 
 static void option_left(struct str *out, const struct opt *o)
 {
     if (o->letter) str_printf(out, "-%c, ", o->letter);
     str_printf(out, "--%s", o->name);
-    if (o->type != OPT_FLAG) str_printf(out, " %s", o->arg ? o->arg : o->type == OPT_BOOL ? "BOOL" : "V");
+    if (o->type != OPT_FLAG)
+        str_printf(out, " %s", o->arg ? o->arg : o->type == OPT_BOOL ? "BOOL" : "V");
 }
 
 static void option_right(struct str *out, const struct opt *o)
@@ -94,9 +98,12 @@ static void put_roff(struct str *out, const char *text)
     int start = 1;
     for (; *text; text++) {
         if (start && (*text == '.' || *text == '\'')) str_puts(out, "\\&");
-        if (*text == '\\') str_puts(out, "\\e");
-        else if (*text == '-') str_puts(out, "\\-");
-        else str_putc(out, *text);
+        if (*text == '\\')
+            str_puts(out, "\\e");
+        else if (*text == '-')
+            str_puts(out, "\\-");
+        else
+            str_putc(out, *text);
         start = *text == '\n';
     }
 }
@@ -129,8 +136,10 @@ static void man_verbs(struct str *out, const struct verb *const *verbs)
 
 void help_man(struct str *out, const struct verb *const *verbs, const struct verb *v)
 {
-    str_printf(out, ".TH \"DARKROOM%s%s\" 1 \"\" \"darkroom %s\" \"darkroom\"\n.SH NAME\ndarkroom%s%s \\- ",
-               v ? "\\-" : "", v ? v->name : "", DARKROOM_VERSION, v ? "\\-" : "", v ? v->name : "");
+    str_printf(
+        out,
+        ".TH \"DARKROOM%s%s\" 1 \"\" \"darkroom %s\" \"darkroom\"\n.SH NAME\ndarkroom%s%s \\- ",
+        v ? "\\-" : "", v ? v->name : "", DARKROOM_VERSION, v ? "\\-" : "", v ? v->name : "");
     put_roff(out, v ? v->summary : "the road of image-text data in one program");
     str_puts(out, "\n.SH SYNOPSIS\n.B darkroom ");
     put_roff(out, v ? v->name : "VERB");
@@ -162,7 +171,9 @@ static void put_names(struct str *out, const struct opt *table)
 
 void help_bash(struct str *out, const struct verb *const *verbs)
 {
-    str_puts(out, "_darkroom() {\n  local cur=${COMP_WORDS[COMP_CWORD]} words\n  case ${COMP_WORDS[1]} in\n");
+    str_puts(
+        out,
+        "_darkroom() {\n  local cur=${COMP_WORDS[COMP_CWORD]} words\n  case ${COMP_WORDS[1]} in\n");
     for (const struct verb *const *v = verbs; *v; v++) {
         str_printf(out, "  %s) words='", (*v)->name);
         put_names(out, (*v)->options);
@@ -171,8 +182,10 @@ void help_bash(struct str *out, const struct verb *const *verbs)
     }
     str_puts(out, "  *) words='' ;;\n  esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then words='");
     for (const struct verb *const *v = verbs; *v; v++) str_printf(out, " %s", (*v)->name);
-    str_puts(out, "'\n  elif [ \"${cur#-}\" = \"$cur\" ]; then COMPREPLY=($(compgen -f -- \"$cur\")); return; fi\n"
-                  "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o filenames -F _darkroom darkroom\n");
+    str_puts(
+        out,
+        "'\n  elif [ \"${cur#-}\" = \"$cur\" ]; then COMPREPLY=($(compgen -f -- \"$cur\")); return; fi\n"
+        "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o filenames -F _darkroom darkroom\n");
 }
 
 void help_zsh(struct str *out, const struct verb *const *verbs)
@@ -186,7 +199,9 @@ void help_fish(struct str *out, const struct verb *const *verbs)
     for (const struct verb *const *v = verbs; *v; v++) {
         str_printf(out, "complete -c darkroom -n __fish_use_subcommand -a %s\n", (*v)->name);
         for (const struct opt *o = (*v)->options; o && o->name; o++)
-            str_printf(out, "complete -c darkroom -n '__fish_seen_subcommand_from %s' -l %s\n", (*v)->name, o->name);
+            str_printf(out, "complete -c darkroom -n '__fish_seen_subcommand_from %s' -l %s\n",
+                       (*v)->name, o->name);
     }
-    for (const struct opt *o = common_options; o->name; o++) str_printf(out, "complete -c darkroom -l %s\n", o->name);
+    for (const struct opt *o = common_options; o->name; o++)
+        str_printf(out, "complete -c darkroom -l %s\n", o->name);
 }

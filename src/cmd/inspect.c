@@ -22,13 +22,17 @@ struct inspect_options {
 
 #define AT(f) offsetof(struct inspect_options, f)
 
-static const struct opt options[] = {
-    {"model", NULL, 0, OPT_STR, AT(model), "tiny", "NAME", "folder, weights file, or name of a model", 0},
-    {"model-dir", NULL, 0, OPT_STR, AT(model_dir), NULL, "DIR", "folder in which models are looked up first", 0},
-    {"output", NULL, 'o', OPT_STR, AT(output), NULL, "FILE", "seen.png, or seen.npy: f32 [3,S,S] normalised", 0},
-    {"exif-orient", NULL, 0, OPT_FLAG, AT(exif_orient), NULL, NULL, "turn the picture as EXIF says", 0},
-    {"keep-damaged", NULL, 0, OPT_FLAG, AT(keep_damaged), NULL, NULL, "show a damaged picture as far as it decodes", 0},
-    OPT_END};
+static const struct opt options[] = {{"model", NULL, 0, OPT_STR, AT(model), "tiny", "NAME",
+                                      "folder, weights file, or name of a model", 0},
+                                     {"model-dir", NULL, 0, OPT_STR, AT(model_dir), NULL, "DIR",
+                                      "folder in which models are looked up first", 0},
+                                     {"output", NULL, 'o', OPT_STR, AT(output), NULL, "FILE",
+                                      "seen.png, or seen.npy: f32 [3,S,S] normalised", 0},
+                                     {"exif-orient", NULL, 0, OPT_FLAG, AT(exif_orient), NULL, NULL,
+                                      "turn the picture as EXIF says", 0},
+                                     {"keep-damaged", NULL, 0, OPT_FLAG, AT(keep_damaged), NULL,
+                                      NULL, "show a damaged picture as far as it decodes", 0},
+                                     OPT_END};
 
 /* [S,S,3] levels to f32 [3,S,S] by the table the towers use. */
 static void make_npy(struct str *out, const uint8_t *rgb, const struct prep *p)
@@ -55,9 +59,12 @@ static int save(const char *path, const uint8_t *rgb, const struct prep *p)
 {
     struct str bytes = {0};
     int rc = 0;
-    if (str_ends(path, ".npy")) make_npy(&bytes, rgb, p);
-    else if (str_ends(path, ".png")) png_encode(&bytes, rgb, p->size, p->size);
-    else rc = err_set(ERR_USAGE, "-o takes a name ending in .png or .npy, not %s", path);
+    if (str_ends(path, ".npy"))
+        make_npy(&bytes, rgb, p);
+    else if (str_ends(path, ".png"))
+        png_encode(&bytes, rgb, p->size, p->size);
+    else
+        rc = err_set(ERR_USAGE, "-o takes a name ending in .png or .npy, not %s", path);
     if (!rc) rc = write_file(path, &bytes);
     str_release(&bytes);
     return rc;
@@ -67,10 +74,13 @@ static void tell(const char *path, const struct picture_info *i, const struct pr
 {
     const char *fit = p->fit == FIT_SQUASH ? "squash" : "shortest side, centre crop";
     const char *filter = p->filter == FILTER_BILINEAR ? "bilinear" : "bicubic";
-    printf(json ? "{\"file\": \"%s\", \"format\": \"%s\", \"width\": %d, \"height\": %d, \"seen\": %d, \"fit\": \"%s\", \"filter\": \"%s\", \"damaged\": %s}\n"
+    printf(json ? "{\"file\": \"%s\", \"format\": \"%s\", \"width\": %d, \"height\": %d, "
+                  "\"seen\": %d, \"fit\": \"%s\", \"filter\": \"%s\", \"damaged\": %s}\n"
                 : "%s: %s %dx%d, seen at %d (%s, %s)%s\n",
            path, i->format, i->width, i->height, p->size, fit, filter,
-           json ? i->damaged ? "true" : "false" : i->damaged ? ", damaged" : "");
+           json         ? i->damaged ? "true" : "false"
+           : i->damaged ? ", damaged"
+                        : "");
 }
 
 static int inspect_run(void *opts, const char **args, int nargs)
@@ -99,8 +109,12 @@ static int inspect_run(void *opts, const char **args, int nargs)
     return rc;
 }
 
-const struct verb inspect_verb = {
-    "inspect", "PICTURE", "the exact pixels a model sees of a picture",
-    "  darkroom inspect picture.jpg --model ViT-L/14 -o seen.png\n"
-    "  darkroom inspect picture.jpg --model tiny -o seen.npy\n",
-    NULL, options, sizeof(struct inspect_options), inspect_run};
+const struct verb inspect_verb = {"inspect",
+                                  "PICTURE",
+                                  "the exact pixels a model sees of a picture",
+                                  "  darkroom inspect picture.jpg --model ViT-L/14 -o seen.png\n"
+                                  "  darkroom inspect picture.jpg --model tiny -o seen.npy\n",
+                                  NULL,
+                                  options,
+                                  sizeof(struct inspect_options),
+                                  inspect_run};

@@ -16,10 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct verb *const verbs[] = {&embed_verb,  &inspect_verb, &model_verb,
-                                           &status_verb, &verify_verb,  &gc_verb,
-                                           &device_verb, &version_verb, &help_verb_row,
-                                           NULL};
+static const struct verb *const verbs[] = {
+    &embed_verb, &inspect_verb, &model_verb,   &status_verb,   &verify_verb,
+    &gc_verb,    &device_verb,  &version_verb, &help_verb_row, NULL};
 
 static int fail(int rc)
 {
@@ -52,7 +51,9 @@ static int unknown_verb(const char *name)
     for (; verbs[i]; i++) names[i] = verbs[i]->name;
     names[i] = NULL;
     const char *near = str_nearest(name, names);
-    if (near) return err_set(ERR_USAGE, "no verb '%s'; did you mean '%s'? See darkroom --help", name, near);
+    if (near)
+        return err_set(ERR_USAGE, "no verb '%s'; did you mean '%s'? See darkroom --help", name,
+                       near);
     return err_set(ERR_USAGE, "no verb '%s'; see darkroom --help", name);
 }
 
@@ -62,14 +63,18 @@ static int load_config(const struct opt_set *set, void *options, const char *pat
     struct yaml *root;
     int rc = yaml_load(&root, path, a);
     if (rc) return rc;
-    if (root->type != YAML_MAP) return err_set(ERR_INPUT, "%s: options are expected as 'name: value' lines", path);
+    if (root->type != YAML_MAP)
+        return err_set(ERR_INPUT, "%s: options are expected as 'name: value' lines", path);
     for (const struct yaml *y = root->child; y && !rc; y = y->next) {
-        if (y->type == YAML_SCALAR) rc = opt_assign(set, options, y->key, y->text);
-        else if (y->type == YAML_MAP) rc = err_set(ERR_USAGE, "'%s' holds options inside an option", y->key);
+        if (y->type == YAML_SCALAR)
+            rc = opt_assign(set, options, y->key, y->text);
+        else if (y->type == YAML_MAP)
+            rc = err_set(ERR_USAGE, "'%s' holds options inside an option", y->key);
         else
             for (const struct yaml *c = y->child; c && !rc; c = c->next)
-                rc = c->type == YAML_SCALAR ? opt_assign(set, options, y->key, c->text)
-                                            : err_set(ERR_USAGE, "'%s' holds more than words", y->key);
+                rc = c->type == YAML_SCALAR
+                         ? opt_assign(set, options, y->key, c->text)
+                         : err_set(ERR_USAGE, "'%s' holds more than words", y->key);
         if (rc) rc = err_wrap(rc, "%s:%d", path, y->line);
     }
     return rc;
@@ -78,7 +83,8 @@ static int load_config(const struct opt_set *set, void *options, const char *pat
 static int parse(const struct verb *v, void *options, const char **args, int *nargs, int argc,
                  char **argv, struct arena *a)
 {
-    struct opt_set set = {{v->options ? v->options : common_options, v->options ? common_options : NULL, NULL}};
+    struct opt_set set = {
+        {v->options ? v->options : common_options, v->options ? common_options : NULL, NULL}};
     struct common *c = options;
     opt_defaults(&set, options);
     int rc = opt_parse(&set, options, args, nargs, argc, argv);
@@ -94,8 +100,10 @@ static int parse(const struct verb *v, void *options, const char **args, int *na
 static void print_help(const struct verb *v)
 {
     struct str s = {0};
-    if (v) help_verb(&s, v);
-    else help_overview(&s, verbs);
+    if (v)
+        help_verb(&s, v);
+    else
+        help_overview(&s, verbs);
     fputs(s.p, stdout);
     str_release(&s);
 }
@@ -130,13 +138,20 @@ static int run_help(void *options, const char **args, int nargs)
     const struct verb *v = nargs ? find_verb(args[0]) : NULL;
     struct str s = {0};
     if (nargs && !v) return unknown_verb(args[0]);
-    if (o->man) help_man(&s, verbs, v);
-    else if (o->completion && !strcmp(o->completion, "bash")) help_bash(&s, verbs);
-    else if (o->completion && !strcmp(o->completion, "zsh")) help_zsh(&s, verbs);
-    else if (o->completion && !strcmp(o->completion, "fish")) help_fish(&s, verbs);
-    else if (o->completion) return err_set(ERR_USAGE, "--completion takes bash, zsh or fish");
-    else if (v) help_verb(&s, v);
-    else help_overview(&s, verbs);
+    if (o->man)
+        help_man(&s, verbs, v);
+    else if (o->completion && !strcmp(o->completion, "bash"))
+        help_bash(&s, verbs);
+    else if (o->completion && !strcmp(o->completion, "zsh"))
+        help_zsh(&s, verbs);
+    else if (o->completion && !strcmp(o->completion, "fish"))
+        help_fish(&s, verbs);
+    else if (o->completion)
+        return err_set(ERR_USAGE, "--completion takes bash, zsh or fish");
+    else if (v)
+        help_verb(&s, v);
+    else
+        help_overview(&s, verbs);
     fputs(s.p, stdout);
     str_release(&s);
     return 0;
@@ -144,12 +159,18 @@ static int run_help(void *options, const char **args, int nargs)
 
 static const struct opt help_options[] = {
     {"man", NULL, 0, OPT_FLAG, offsetof(struct help_options, man), NULL, NULL, "as a man page", 0},
-    {"completion", NULL, 0, OPT_STR, offsetof(struct help_options, completion), NULL, "SHELL", "completion script for bash, zsh or fish", 0},
+    {"completion", NULL, 0, OPT_STR, offsetof(struct help_options, completion), NULL, "SHELL",
+     "completion script for bash, zsh or fish", 0},
     OPT_END};
 
-const struct verb help_verb_row = {
-    "help", "[VERB]", "explain a verb; man pages and shell completion", NULL, NULL,
-    help_options, sizeof(struct help_options), run_help};
+const struct verb help_verb_row = {"help",
+                                   "[VERB]",
+                                   "explain a verb; man pages and shell completion",
+                                   NULL,
+                                   NULL,
+                                   help_options,
+                                   sizeof(struct help_options),
+                                   run_help};
 
 int main(int argc, char **argv)
 {

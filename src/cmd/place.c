@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const products[] = {"embed", "score", "filter", "dedup-clusters", "dedup-pairs",
-                                       "dedup-eps", "export"};
+static const char *const products[] = {"embed",       "score",     "filter", "dedup-clusters",
+                                       "dedup-pairs", "dedup-eps", "export"};
 
 struct tally {
     int64_t partitions, done, missing, bad;
@@ -50,11 +50,16 @@ static int walk_product(struct tally *t, struct place *p, const char *product, i
         if (!rc && strcmp(r.fingerprint, run.fingerprint))
             rc = err_set(ERR_STALE, "partition %" PRId64 ": its receipt is of another run", i);
         if (!rc) rc = receipt_check(&r, p, rehash);
-        if (!rc) count_receipt(t, &r);
-        else if (rc == ERR_INPUT) t->missing++;
-        else t->bad++, log_warn("%s", err_text());
+        if (!rc)
+            count_receipt(t, &r);
+        else if (rc == ERR_INPUT)
+            t->missing++;
+        else
+            t->bad++, log_warn("%s", err_text());
         receipt_release(&r);
-        if (rehash) log_progress("verify %s: %" PRId64 " of %" PRId64 " partitions", product, i + 1, t->partitions);
+        if (rehash)
+            log_progress("verify %s: %" PRId64 " of %" PRId64 " partitions", product, i + 1,
+                         t->partitions);
     }
     log_progress_end();
     run_release(&run);
@@ -87,7 +92,8 @@ static void print_tally(const char *product, const struct tally *t, int json)
         printf("{\"product\": \"%s\", \"partitions\": %" PRId64 ", \"done\": %" PRId64
                ", \"missing\": %" PRId64 ", \"bad\": %" PRId64 ", \"samples\": %" PRId64
                ", \"rows\": %" PRId64 ", \"errors\": {%s}}\n",
-               product, t->partitions, t->done, t->missing, t->bad, t->samples, t->rows, e.p ? e.p : "");
+               product, t->partitions, t->done, t->missing, t->bad, t->samples, t->rows,
+               e.p ? e.p : "");
     else
         printf("%s: %" PRId64 " of %" PRId64 " partitions done, %" PRId64 " missing, %" PRId64
                " disagree; %" PRId64 " samples = %" PRId64 " rows + %" PRId64 " errors%s%s%s\n",
@@ -111,7 +117,8 @@ static void print_live(struct place *p, const char *product)
         if (!place_read(p, name.p, &text, 1 << 20) && !json_parse(&j, text.p, text.len, &a))
             printf("  task %s on %s at %s: %s, %" PRId64 " samples, last error: %s\n",
                    json_text(j, "task", "?"), json_text(j, "host", "?"), json_text(j, "time", "?"),
-                   json_text(j, "state", "?"), json_int(j, "samples", 0), json_text(j, "last_error", "none"));
+                   json_text(j, "state", "?"), json_int(j, "samples", 0),
+                   json_text(j, "last_error", "none"));
         str_release(&name);
         str_release(&text);
         arena_release(&a);
@@ -138,8 +145,13 @@ static int walk_place(struct common *c, const char **args, int nargs, const char
         }
         str_release(&run);
     }
-    if (!rc && !found) rc = err_set(ERR_INPUT, "%s: nothing that darkroom made is here", place_url(p));
-    if (!rc && disagree) rc = err_set(ERR_STALE, "%s: files and receipts disagree; run the same command again to redo those partitions", place_url(p));
+    if (!rc && !found)
+        rc = err_set(ERR_INPUT, "%s: nothing that darkroom made is here", place_url(p));
+    if (!rc && disagree)
+        rc = err_set(
+            ERR_STALE,
+            "%s: files and receipts disagree; run the same command again to redo those partitions",
+            place_url(p));
     place_close(p);
     return rc;
 }
@@ -167,14 +179,28 @@ static int run_gc(void *options, const char **args, int nargs)
     return rc;
 }
 
-const struct verb status_verb = {
-    "status", "PLACE", "what is done, missing or bad in a place",
-    "  darkroom status place\n  darkroom status --json place\n", NULL, NULL, sizeof(struct common), run_status};
-const struct verb verify_verb = {
-    "verify", "PLACE", "read every output again and compare with its receipt",
-    "  darkroom verify place && echo whole\n", NULL, NULL, sizeof(struct common), run_verify};
+const struct verb status_verb = {"status",
+                                 "PLACE",
+                                 "what is done, missing or bad in a place",
+                                 "  darkroom status place\n  darkroom status --json place\n",
+                                 NULL,
+                                 NULL,
+                                 sizeof(struct common),
+                                 run_status};
+const struct verb verify_verb = {"verify",
+                                 "PLACE",
+                                 "read every output again and compare with its receipt",
+                                 "  darkroom verify place && echo whole\n",
+                                 NULL,
+                                 NULL,
+                                 sizeof(struct common),
+                                 run_verify};
 const struct verb gc_verb = {
-    "gc", "PLACE", "remove what interrupted runs left behind",
+    "gc",
+    "PLACE",
+    "remove what interrupted runs left behind",
     "  darkroom gc place\n",
     "Only temporary files whose writer is gone are removed; a running task is never disturbed.\n",
-    NULL, sizeof(struct common), run_gc};
+    NULL,
+    sizeof(struct common),
+    run_gc};

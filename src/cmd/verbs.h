@@ -4,9 +4,9 @@
 
 #include "stage/verb.h"
 
-extern const struct verb embed_verb;   /* stage/image/embed.c */
-extern const struct verb inspect_verb; /* cmd/inspect.c */
-extern const struct verb model_verb;   /* cmd/model.c */
+extern const struct verb embed_verb;                        /* stage/image/embed.c */
+extern const struct verb inspect_verb;                      /* cmd/inspect.c */
+extern const struct verb model_verb;                        /* cmd/model.c */
 extern const struct verb status_verb, verify_verb, gc_verb; /* cmd/place.c */
 extern const struct verb device_verb, version_verb;         /* cmd/about.c */
 extern const struct verb help_verb_row;                     /* main.c */

@@ -15,17 +15,18 @@
 enum { OUR_COLUMNS = 6, FIELDS_MAX = 4096, NAME_MAX_BYTES = 1024 };
 
 static const struct parquet_column ours[OUR_COLUMNS] = {
-    {"image_path", PARQUET_STRING, 1}, {"caption", PARQUET_STRING, 1}, {"shard", PARQUET_STRING, 1},
-    {"key", PARQUET_STRING, 1},        {"width", PARQUET_INT32, 1},    {"height", PARQUET_INT32, 1}};
+    {"image_path", PARQUET_STRING, 1}, {"caption", PARQUET_STRING, 1},
+    {"shard", PARQUET_STRING, 1},      {"key", PARQUET_STRING, 1},
+    {"width", PARQUET_INT32, 1},       {"height", PARQUET_INT32, 1}};
 
 /* What a column has held so far, a bit per JSON type: decides its type in the end. */
 enum { HELD_BOOL = 1, HELD_INT = 2, HELD_REAL = 4, HELD_OTHER = 8 };
 
 struct metadata {
     struct spill rows;
-    struct map fields;  /* flattened name -> what it held; entry order = column order */
-    struct arena work;  /* of one row */
-    struct str name;    /* of the field being visited */
+    struct map fields; /* flattened name -> what it held; entry order = column order */
+    struct arena work; /* of one row */
+    struct str name;   /* of the field being visited */
 };
 
 /* Lengths of the strings that follow; 0 = null, else length + 1. */
@@ -96,10 +97,10 @@ static uint64_t *field_slot(struct metadata *m, const char *name, int make)
 
 static void note_type(void *arg, const char *name, const struct json *v)
 {
-    static const uint64_t held[] = {[JSON_NULL] = 0,          [JSON_BOOL] = HELD_BOOL,
-                                    [JSON_INT] = HELD_INT,    [JSON_REAL] = HELD_REAL,
-                                    [JSON_STRING] = HELD_OTHER, [JSON_ARRAY] = HELD_OTHER,
-                                    [JSON_OBJECT] = HELD_OTHER};
+    static const uint64_t held[] = {
+        [JSON_NULL] = 0,           [JSON_BOOL] = HELD_BOOL,    [JSON_INT] = HELD_INT,
+        [JSON_REAL] = HELD_REAL,   [JSON_STRING] = HELD_OTHER, [JSON_ARRAY] = HELD_OTHER,
+        [JSON_OBJECT] = HELD_OTHER};
     struct metadata *m = arg;
     uint64_t *slot = field_slot(m, name, m->fields.count < FIELDS_MAX);
     if (slot) *slot |= held[v->type];
@@ -127,8 +128,10 @@ int metadata_check(const char *json, size_t n, struct arena *scratch)
     if (j->type != JSON_OBJECT) return err_bad(BAD_JSON, "the JSON is not an object");
     visit(&name, j, check_leaf, &c);
     str_release(&name);
-    if (c.leaves > FIELDS_MAX) return err_bad(BAD_JSON, "the JSON has more than %d fields", FIELDS_MAX);
-    if (c.long_name) return err_bad(BAD_JSON, "the JSON has an empty name or one over %d bytes", NAME_MAX_BYTES);
+    if (c.leaves > FIELDS_MAX)
+        return err_bad(BAD_JSON, "the JSON has more than %d fields", FIELDS_MAX);
+    if (c.long_name)
+        return err_bad(BAD_JSON, "the JSON has an empty name or one over %d bytes", NAME_MAX_BYTES);
     return 0;
 }
 
@@ -187,7 +190,9 @@ static void remember(void *arg, const char *name, const struct json *v)
 {
     struct saver *s = arg;
     uint64_t *slot = field_slot(s->m, name, 0);
-    if (slot) s->last[(struct map_entry *)((char *)slot - offsetof(struct map_entry, value)) - s->m->fields.entries] = v;
+    if (slot)
+        s->last[(struct map_entry *)((char *)slot - offsetof(struct map_entry, value)) -
+                s->m->fields.entries] = v;
 }
 
 static void put_field(struct saver *s, size_t i, const struct json *v)
@@ -200,8 +205,10 @@ static void put_field(struct saver *s, size_t i, const struct json *v)
     case PARQUET_DOUBLE: parquet_put_real(s->w, col, v->real); break;
     default:
         str_clear(&s->text);
-        if (v->type == JSON_STRING) str_add(&s->text, v->text, v->len);
-        else json_print(&s->text, v);
+        if (v->type == JSON_STRING)
+            str_add(&s->text, v->text, v->len);
+        else
+            json_print(&s->text, v);
         parquet_put_string(s->w, col, s->text.p, s->text.len);
     }
 }
@@ -257,8 +264,9 @@ int metadata_save(struct metadata *m, struct sink *sink)
     struct parquet_column *cols = mem_alloc(n * sizeof *cols);
     struct saver s = {.m = m, .last = mem_alloc((m->fields.count + 1) * sizeof *s.last)};
     memcpy(cols, ours, sizeof ours);
-    map_each(i, &m->fields)
-        cols[OUR_COLUMNS + i] = (struct parquet_column){m->fields.entries[i].key, type_of(m->fields.entries[i].value), 1};
+    map_each (i, &m->fields)
+        cols[OUR_COLUMNS + i] = (struct parquet_column){m->fields.entries[i].key,
+                                                        type_of(m->fields.entries[i].value), 1};
     int rc = spill_rewind(&m->rows);
     if (!rc) rc = parquet_writer_new(&s.w, sink, cols, n, NULL);
     while (!rc) rc = save_row(&s);

@@ -86,8 +86,10 @@ static int run_differs(const struct run *ours, const struct run *theirs, struct 
                            "same options, or --force-new-run to replace it",
                            place_url(p), ours->field[i].name, v ? v : "", ours->field[i].value);
     }
-    return err_set(ERR_STALE, "%s holds a run of another version of darkroom; use another place or "
-                              "--force-new-run", place_url(p));
+    return err_set(ERR_STALE,
+                   "%s holds a run of another version of darkroom; use another place or "
+                   "--force-new-run",
+                   place_url(p));
 }
 
 static int drop_receipts(struct place *p, const char *product)
@@ -171,8 +173,8 @@ static void files_print(struct str *out, const char *title, const struct receipt
     for (size_t i = 0; i < f->count; i++) {
         str_printf(out, "%s\n  {\"name\": ", i ? "," : "");
         json_quote(out, f->file[i].name, strlen(f->file[i].name));
-        str_printf(out, ", \"size\": %llu, \"sha256\": \"%s\"}", (unsigned long long)f->file[i].size,
-                   f->file[i].sha256);
+        str_printf(out, ", \"size\": %llu, \"sha256\": \"%s\"}",
+                   (unsigned long long)f->file[i].size, f->file[i].sha256);
     }
     str_puts(out, "]");
 }
@@ -181,11 +183,11 @@ int receipt_save(const struct receipt *r, struct place *p, const char *product)
 {
     struct str s = {0}, name = {0};
     const char *comma = "";
-    str_printf(&s, "{\n \"format\": %d,\n \"version\": \"%s\",\n \"partition\": %lld", RECEIPT_FORMAT,
-               DARKROOM_VERSION, (long long)r->partition);
+    str_printf(&s, "{\n \"format\": %d,\n \"version\": \"%s\",\n \"partition\": %lld",
+               RECEIPT_FORMAT, DARKROOM_VERSION, (long long)r->partition);
     str_printf(&s, ",\n \"fingerprint\": \"%s\"", r->fingerprint);
-    str_printf(&s, ",\n \"samples\": %lld,\n \"rows\": %lld,\n \"errors\": {", (long long)r->samples,
-               (long long)r->rows);
+    str_printf(&s, ",\n \"samples\": %lld,\n \"rows\": %lld,\n \"errors\": {",
+               (long long)r->samples, (long long)r->rows);
     for (int b = 1; b < BAD_COUNT; b++) {
         if (!r->errors[b]) continue;
         str_printf(&s, "%s\"%s\": %lld", comma, bad_name(b), (long long)r->errors[b]);
@@ -220,7 +222,8 @@ static void receipt_parse(struct receipt *r, const struct json *j)
     files_parse(&r->outputs, json_get(j, "outputs"));
 }
 
-int receipt_load(struct receipt *r, struct place *p, const char *product, int64_t partition, int digits)
+int receipt_load(struct receipt *r, struct place *p, const char *product, int64_t partition,
+                 int digits)
 {
     struct arena a = {0};
     struct str text = {0}, name = {0};
@@ -230,8 +233,9 @@ int receipt_load(struct receipt *r, struct place *p, const char *product, int64_
     r->digits = digits;
     receipt_name(&name, product, partition, digits);
     int rc = place_read(p, name.p, &text, RECEIPT_MAX);
-    if (!rc && (json_parse(&j, text.p, text.len, &a) || j->type != JSON_OBJECT ||
-                json_int(j, "format", 0) != RECEIPT_FORMAT || json_int(j, "partition", -1) != partition))
+    if (!rc &&
+        (json_parse(&j, text.p, text.len, &a) || j->type != JSON_OBJECT ||
+         json_int(j, "format", 0) != RECEIPT_FORMAT || json_int(j, "partition", -1) != partition))
         rc = err_set(ERR_STALE, "%s/%s: not a receipt of this partition", place_url(p), name.p);
     if (!rc) receipt_parse(r, j);
     str_release(&text);
@@ -258,7 +262,8 @@ static int file_rehash(struct place *p, const struct receipt_file *f)
     sha256_of(hex, m.p, m.n);
     file_unmap(&m);
     if (!strcmp(hex, f->sha256)) return 0;
-    return err_set(ERR_STALE, "%s/%s: its bytes are not those of the receipt", place_url(p), f->name);
+    return err_set(ERR_STALE, "%s/%s: its bytes are not those of the receipt", place_url(p),
+                   f->name);
 }
 
 int receipt_check(const struct receipt *r, struct place *p, int rehash)

@@ -15,7 +15,7 @@ enum { RECEIPT_FORMAT = 1 };
 struct run {
     struct run_field {
         char *name, *value;
-    } *field;
+    } * field;
     size_t count, cap;
     char fingerprint[65]; /* set by run_claim */
 };
@@ -50,7 +50,8 @@ struct receipt {
 void receipt_release(struct receipt *r);
 int receipt_save(const struct receipt *r, struct place *p, const char *product);
 /* ERR_INPUT when there is none, ERR_STALE when it cannot be believed. */
-int receipt_load(struct receipt *r, struct place *p, const char *product, int64_t partition, int digits);
+int receipt_load(struct receipt *r, struct place *p, const char *product, int64_t partition,
+                 int digits);
 int receipt_remove(struct place *p, const char *product, int64_t partition, int digits);
 
 /* Are the outputs there, with their sizes (and, with rehash, their bytes)? ERR_STALE if not. */

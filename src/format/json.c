@@ -24,7 +24,8 @@ static int bad(const struct reader *r, const char *what)
 
 static void skip_space(struct reader *r)
 {
-    while (r->p < r->end && (*r->p == ' ' || *r->p == '\t' || *r->p == '\n' || *r->p == '\r')) r->p++;
+    while (r->p < r->end && (*r->p == ' ' || *r->p == '\t' || *r->p == '\n' || *r->p == '\r'))
+        r->p++;
 }
 
 static int take_word(struct reader *r, const char *word)
@@ -222,9 +223,7 @@ static int take_value(struct reader *r, struct json **out, int depth)
     struct json *j = *out = arena_zalloc(r->a, sizeof *j);
     switch (*r->p) {
     case '{':
-    case '[':
-        j->type = *r->p++ == '{' ? JSON_OBJECT : JSON_ARRAY;
-        return take_items(r, j, depth);
+    case '[': j->type = *r->p++ == '{' ? JSON_OBJECT : JSON_ARRAY; return take_items(r, j, depth);
     case '"':
         j->type = JSON_STRING;
         r->p++;
@@ -281,10 +280,14 @@ void json_quote(struct str *out, const char *text, size_t n)
     str_putc(out, '"');
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\') str_printf(out, "\\%c", c);
-        else if (c == '\n') str_puts(out, "\\n");
-        else if (c < 0x20 || c == 0x7f) str_printf(out, "\\u%04x", c);
-        else str_putc(out, (char)c);
+        if (c == '"' || c == '\\')
+            str_printf(out, "\\%c", c);
+        else if (c == '\n')
+            str_puts(out, "\\n");
+        else if (c < 0x20 || c == 0x7f)
+            str_printf(out, "\\u%04x", c);
+        else
+            str_putc(out, (char)c);
     }
     str_putc(out, '"');
 }

@@ -27,8 +27,10 @@ int file_map(struct file_map *m, const char *path)
     if (rc) return rc;
     if (st.st_size) {
         void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-        if (p == MAP_FAILED) rc = err_set(ERR_INPUT, "%s: %s", path, strerror(errno));
-        else *m = (struct file_map){p, (size_t)st.st_size};
+        if (p == MAP_FAILED)
+            rc = err_set(ERR_INPUT, "%s: %s", path, strerror(errno));
+        else
+            *m = (struct file_map){p, (size_t)st.st_size};
     }
     close(fd);
     return rc;

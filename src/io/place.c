@@ -65,8 +65,10 @@ int place_open(struct place **out, const char *url, int create)
     p->root = mem_strdup(url);
     for (size_t n = strlen(p->root); n > 1 && p->root[n - 1] == '/'; n--) p->root[n - 1] = 0;
     int kind = file_exists(p->root), rc = 0;
-    if (kind == 1) rc = err_set(ERR_USAGE, "%s: is a file, not a folder", p->root);
-    else if (!kind && !create) rc = err_set(ERR_INPUT, "%s: no such folder", p->root);
+    if (kind == 1)
+        rc = err_set(ERR_USAGE, "%s: is a file, not a folder", p->root);
+    else if (!kind && !create)
+        rc = err_set(ERR_INPUT, "%s: no such folder", p->root);
     else if (create) {
         char *inside = path_of(p, "x");
         rc = make_folders(inside);
@@ -174,9 +176,12 @@ static int sweep_folder(const char *path, int depth, int *removed)
             str_printf(&inner, "%s/%s", path, e->d_name);
             rc = sweep_folder(inner.p, depth + 1, removed);
             str_release(&inner);
-        } else if (S_ISREG(st.st_mode) && str_ends(e->d_name, ".tmp") && is_leftover(dirfd(d), e->d_name)) {
-            if (unlinkat(dirfd(d), e->d_name, 0)) rc = fail_output(e->d_name);
-            else ++*removed;
+        } else if (S_ISREG(st.st_mode) && str_ends(e->d_name, ".tmp") &&
+                   is_leftover(dirfd(d), e->d_name)) {
+            if (unlinkat(dirfd(d), e->d_name, 0))
+                rc = fail_output(e->d_name);
+            else
+                ++*removed;
         }
     }
     closedir(d);

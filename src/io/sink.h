@@ -8,7 +8,7 @@
 
 struct sink;
 
-int sink_write(struct sink *s, const void *p, size_t n); /* ERR_OUTPUT */
+int sink_write(struct sink *s, const void *p, size_t n);                  /* ERR_OUTPUT */
 int sink_patch(struct sink *s, uint64_t offset, const void *p, size_t n); /* bytes written before */
 uint64_t sink_size(const struct sink *s);
 

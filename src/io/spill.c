@@ -19,8 +19,10 @@ static int spill_flush(struct spill *s)
     for (size_t done = 0; !rc && done < s->buf.len;) {
         ssize_t n = write(s->fd, s->buf.p + done, s->buf.len - done);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) rc = err_set(ERR_OUTPUT, "%s: spilling: %s", place_url(s->place), strerror(errno));
-        else done += (size_t)n;
+        if (n < 0)
+            rc = err_set(ERR_OUTPUT, "%s: spilling: %s", place_url(s->place), strerror(errno));
+        else
+            done += (size_t)n;
     }
     s->size += s->buf.len;
     str_clear(&s->buf);
@@ -48,7 +50,8 @@ static int spill_fill(struct spill *s)
     str_reserve(&s->buf, BLOCK);
     do n = pread(s->fd, s->buf.p, BLOCK, (off_t)s->at);
     while (n < 0 && errno == EINTR);
-    if (n < 0) return err_set(ERR_OUTPUT, "%s: reading back: %s", place_url(s->place), strerror(errno));
+    if (n < 0)
+        return err_set(ERR_OUTPUT, "%s: reading back: %s", place_url(s->place), strerror(errno));
     s->at += (uint64_t)n;
     s->buf.len = (size_t)n;
     return 0;

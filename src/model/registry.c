@@ -141,7 +141,10 @@ static int not_known(const char *name)
             snprintf(buf, sizeof buf, "%s", r->arch);
             char *size = strchr(buf + 4, '-'), *px = size ? strchr(size + 1, '-') : NULL;
             if (size) *size = '/';
-            if (px) *px = '@', strcat(buf, "px"); /* ViT-L/14@336px */
+            if (px) { /* ViT-L/14@336px */
+                *px = '@';
+                snprintf(buf + strlen(buf), sizeof buf - strlen(buf), "px");
+            }
             offer(best, buf, name);
         } else {
             offer(best, r->arch, name);

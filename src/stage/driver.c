@@ -126,11 +126,15 @@ static void *worker_main(void *arg)
     const struct box *b = &f->stage->box[w->box];
     void *state = NULL;
     int last = f->stage->boxes - 1, rc = b->start ? b->start(f->stage->arg, &state) : 0;
-    if (!rc) rc = w->box == 0 ? make_items(w, state) : w->box == last ? end_items(w, state) : pass_items(w, state);
+    if (!rc)
+        rc = w->box == 0      ? make_items(w, state)
+             : w->box == last ? end_items(w, state)
+                              : pass_items(w, state);
     if (b->stop) b->stop(f->stage->arg, state);
     if (rc) flow_fail(f, rc);
     /* The last thread of a box lets the next box drain and end. */
-    if (atomic_fetch_sub(&f->alive[w->box], 1) == 1 && w->box < last) queue_close(f->queue[w->box + 1]);
+    if (atomic_fetch_sub(&f->alive[w->box], 1) == 1 && w->box < last)
+        queue_close(f->queue[w->box + 1]);
     return NULL;
 }
 
@@ -193,8 +197,10 @@ int stage_run(struct stage *s)
     f.threads = threads;
     s->flow = &f;
     int rc = start_workers(&f, w, &started), ticking = 0;
-    if (rc) flow_fail(&f, rc);
-    else ticking = !start_thread(&ticker, ticker_main, &f);
+    if (rc)
+        flow_fail(&f, rc);
+    else
+        ticking = !start_thread(&ticker, ticker_main, &f);
     for (int i = 0; i < started; i++) pthread_join(w[i].thread, NULL);
     atomic_store(&f.over, 1);
     if (ticking) pthread_join(ticker, NULL);
@@ -220,7 +226,8 @@ double stage_busy(const struct stage *s, int box)
     double sum = 0;
     if (!f) return s->busy[box];
     for (int i = 0; i < f->threads; i++)
-        if (f->workers[i].box == box) sum += atomic_load_explicit(&f->workers[i].busy, memory_order_relaxed);
+        if (f->workers[i].box == box)
+            sum += atomic_load_explicit(&f->workers[i].busy, memory_order_relaxed);
     return sum / s->box[box].threads;
 }
 

@@ -27,8 +27,8 @@ struct stage {
     struct box box[STAGE_BOXES];
     int boxes;
     void (*tick)(void *stage); /* a few times a second, from a thread of its own; may be NULL */
-    double busy[STAGE_BOXES]; /* filled when the stage has ended */
-    void *flow;               /* the driver's own while it runs */
+    double busy[STAGE_BOXES];  /* filled when the stage has ended */
+    void *flow;                /* the driver's own while it runs */
 };
 
 /* 0, the first error of any box, or ERR_STOPPED after a signal. */

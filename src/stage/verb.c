@@ -5,13 +5,18 @@
 #define AT(f) offsetof(struct common, f)
 
 const struct opt common_options[] = {
-    {"device", NULL, 0, OPT_STR, AT(device), "auto", "D", "auto, cpu, cuda, cuda:N or cuda:all (gpu = cuda)", 0},
-    {"precision", NULL, 0, OPT_STR, AT(precision), "f32", "P", "f32; other precisions come with devices that have them", 0},
-    {"threads", NULL, 0, OPT_INT, AT(threads), "0", "N", "worker threads; 0 = one per usable core", 0},
-    {"memory", NULL, 0, OPT_SIZE, AT(memory), "0", "SIZE", "bound on memory beside the weights, such as 512M; 0 = a sensible one", 0},
+    {"device", NULL, 0, OPT_STR, AT(device), "auto", "D",
+     "auto, cpu, cuda, cuda:N or cuda:all (gpu = cuda)", 0},
+    {"precision", NULL, 0, OPT_STR, AT(precision), "f32", "P",
+     "f32; other precisions come with devices that have them", 0},
+    {"threads", NULL, 0, OPT_INT, AT(threads), "0", "N", "worker threads; 0 = one per usable core",
+     0},
+    {"memory", NULL, 0, OPT_SIZE, AT(memory), "0", "SIZE",
+     "bound on memory beside the weights, such as 512M; 0 = a sensible one", 0},
     {"task", NULL, 0, OPT_STR, AT(task), "0/1", "I/N", "do only partitions p with p mod N = I", 0},
     {"seed", "random-state", 0, OPT_INT, AT(seed), "0", "N", "seed of everything random", 0},
-    {"config", NULL, 0, OPT_STR, AT(config), NULL, "FILE", "read options from a YAML or JSON file; the command line wins", 0},
+    {"config", NULL, 0, OPT_STR, AT(config), NULL, "FILE",
+     "read options from a YAML or JSON file; the command line wins", 0},
     {"json", NULL, 0, OPT_FLAG, AT(json), NULL, NULL, "events as JSON lines on standard output", 0},
     {"quiet", NULL, 'q', OPT_FLAG, AT(quiet), NULL, NULL, "only warnings and errors", 0},
     {"verbose", NULL, 'v', OPT_FLAG, AT(verbose), NULL, NULL, "say more", 0},

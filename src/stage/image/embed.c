@@ -18,52 +18,96 @@
 #define AT(f) offsetof(struct embed_options, f)
 
 static const struct opt options[] = {
-    {"model", "clip-model,model-name", 0, OPT_STR, AT(model), "ViT-B/32", "NAME", "folder, weights file, or name of a model; tiny is built in", 0},
-    {"model-dir", "clip-cache-path", 0, OPT_STR, AT(model_dir), NULL, "DIR", "folder in which models are looked up first", 0},
-    {"activation", NULL, 0, OPT_CHOICE, AT(activation), "auto", "auto|gelu|quick_gelu", "for weights without a configuration", 0},
-    {"image-size", NULL, 0, OPT_INT, AT(image_size), "0", "S", "another input size; position embeddings are resized", 0},
-    {"vocab", NULL, 0, OPT_STR, AT(vocab), NULL, "FILE", "bpe_simple_vocab_16e6.txt.gz, or a folder with vocab.json and merges.txt", 0},
-    {"metadata", NULL, 0, OPT_FLAG, AT(metadata), NULL, NULL, "keep the fields of the .json files", 0},
-    {"dtype", NULL, 0, OPT_CHOICE, AT(dtype), "f16", "f16|f32", "of the embeddings written", OPT_PRINTED},
-    {"normalize", "normalize-embeddings", 0, OPT_BOOL, AT(normalize), "true", "BOOL", "scale every embedding to length 1", OPT_PRINTED},
-    {"exif-orient", NULL, 0, OPT_FLAG, AT(exif_orient), NULL, NULL, "turn pictures as EXIF says (Pillow does not, DALI does)", OPT_PRINTED},
-    {"keep-damaged", NULL, 0, OPT_FLAG, AT(keep_damaged), NULL, NULL, "use damaged pictures as far as they decode", OPT_PRINTED},
-    {"allow-unterminated", NULL, 0, OPT_FLAG, AT(allow_unterminated), NULL, NULL, "tars without end-of-archive blocks are whole", OPT_PRINTED},
-    {"max-bad", NULL, 0, OPT_STR, AT(max_bad), "1%", "N|P%", "more bad samples than this: exit 3", 0},
-    {"allow-pipe", NULL, 0, OPT_FLAG, AT(allow_pipe), NULL, NULL, "run pipe: commands that come from a list file", 0},
-    {"force-new-run", NULL, 0, OPT_FLAG, AT(force_new_run), NULL, NULL, "replace another run that is in the place", 0},
-    {"batch-size", NULL, 0, OPT_INT, AT(batch_size), "256", "N", "most samples in one device call", 0},
-    {"input-format", NULL, 0, OPT_CHOICE, AT(input_format), "auto", "auto|webdataset|files", "what the inputs are", OPT_PEER},
-    {"wds-image-key", NULL, 0, OPT_STR, AT(image_key), NULL, "EXT", "extension of pictures; else the first of jpg jpeg png webp gif bmp", OPT_PEER | OPT_PRINTED},
-    {"wds-caption-key", NULL, 0, OPT_STR, AT(caption_key), "txt", "EXT", "extension of captions", OPT_PEER | OPT_PRINTED},
-    {"enable-image", NULL, 0, OPT_BOOL, AT(enable_image), "true", "BOOL", "embed pictures", OPT_PEER | OPT_PRINTED},
-    {"enable-text", NULL, 0, OPT_BOOL, AT(enable_text), "auto", "BOOL", "embed captions; off by itself when the model cannot", OPT_PEER},
-    {"enable-metadata", NULL, 0, OPT_BOOL, AT(enable_metadata), "false", "BOOL", "the same as --metadata", OPT_PEER},
-    {"num-prepro-workers", NULL, 0, OPT_INT, AT(decoders), "0", "N", "decoding threads; 0 = as --threads", OPT_PEER},
-    {"write-batch-size", NULL, 0, OPT_INT, AT(write_batch_size), "0", "N", "samples per output partition; else one partition per shard", OPT_PEER},
-    {"output-partition-count", NULL, 0, OPT_INT, AT(partition_count), "0", "N", "number of output partitions", OPT_PEER},
-    {"wds-number-file-per-input-file", NULL, 0, OPT_INT, AT(samples_per_shard), "10000", "N", "samples per shard assumed by --write-batch-size", OPT_PEER},
-    {"distribution-strategy", NULL, 0, OPT_STR, AT(strategy), "sequential", "S", "sequential; for clusters use --task", OPT_PEER},
-    {"cache-path", NULL, 0, OPT_STR, AT(cache_path), NULL, "DIR", "ignored: shards are streamed", OPT_PEER},
-    {"use-jit", NULL, 0, OPT_BOOL, AT(use_jit), "false", "BOOL", "ignored: there is no Python to compile", OPT_PEER},
-    {"use-mclip", NULL, 0, OPT_BOOL, AT(use_mclip), "false", "BOOL", "true is refused: multilingual text towers are not read", OPT_PEER},
-    {"mclip-model", NULL, 0, OPT_STR, AT(mclip_model), NULL, "NAME", "ignored without --use-mclip", OPT_PEER},
-    {"enable-wandb", NULL, 0, OPT_BOOL, AT(enable_wandb), "false", "BOOL", "true is refused: see --json", OPT_PEER},
-    {"wandb-project", NULL, 0, OPT_STR, AT(wandb_project), NULL, "NAME", "ignored without --enable-wandb", OPT_PEER},
+    {"model", "clip-model,model-name", 0, OPT_STR, AT(model), "ViT-B/32", "NAME",
+     "folder, weights file, or name of a model; tiny is built in", 0},
+    {"model-dir", "clip-cache-path", 0, OPT_STR, AT(model_dir), NULL, "DIR",
+     "folder in which models are looked up first", 0},
+    {"activation", NULL, 0, OPT_CHOICE, AT(activation), "auto", "auto|gelu|quick_gelu",
+     "for weights without a configuration", 0},
+    {"image-size", NULL, 0, OPT_INT, AT(image_size), "0", "S",
+     "another input size; position embeddings are resized", 0},
+    {"vocab", NULL, 0, OPT_STR, AT(vocab), NULL, "FILE",
+     "bpe_simple_vocab_16e6.txt.gz, or a folder with vocab.json and merges.txt", 0},
+    {"metadata", NULL, 0, OPT_FLAG, AT(metadata), NULL, NULL, "keep the fields of the .json files",
+     0},
+    {"dtype", NULL, 0, OPT_CHOICE, AT(dtype), "f16", "f16|f32", "of the embeddings written",
+     OPT_PRINTED},
+    {"normalize", "normalize-embeddings", 0, OPT_BOOL, AT(normalize), "true", "BOOL",
+     "scale every embedding to length 1", OPT_PRINTED},
+    {"exif-orient", NULL, 0, OPT_FLAG, AT(exif_orient), NULL, NULL,
+     "turn pictures as EXIF says (Pillow does not, DALI does)", OPT_PRINTED},
+    {"keep-damaged", NULL, 0, OPT_FLAG, AT(keep_damaged), NULL, NULL,
+     "use damaged pictures as far as they decode", OPT_PRINTED},
+    {"allow-unterminated", NULL, 0, OPT_FLAG, AT(allow_unterminated), NULL, NULL,
+     "tars without end-of-archive blocks are whole", OPT_PRINTED},
+    {"max-bad", NULL, 0, OPT_STR, AT(max_bad), "1%", "N|P%", "more bad samples than this: exit 3",
+     0},
+    {"allow-pipe", NULL, 0, OPT_FLAG, AT(allow_pipe), NULL, NULL,
+     "run pipe: commands that come from a list file", 0},
+    {"force-new-run", NULL, 0, OPT_FLAG, AT(force_new_run), NULL, NULL,
+     "replace another run that is in the place", 0},
+    {"batch-size", NULL, 0, OPT_INT, AT(batch_size), "256", "N", "most samples in one device call",
+     0},
+    {"input-format", NULL, 0, OPT_CHOICE, AT(input_format), "auto", "auto|webdataset|files",
+     "what the inputs are", OPT_PEER},
+    {"wds-image-key", NULL, 0, OPT_STR, AT(image_key), NULL, "EXT",
+     "extension of pictures; else the first of jpg jpeg png webp gif bmp", OPT_PEER | OPT_PRINTED},
+    {"wds-caption-key", NULL, 0, OPT_STR, AT(caption_key), "txt", "EXT", "extension of captions",
+     OPT_PEER | OPT_PRINTED},
+    {"enable-image", NULL, 0, OPT_BOOL, AT(enable_image), "true", "BOOL", "embed pictures",
+     OPT_PEER | OPT_PRINTED},
+    {"enable-text", NULL, 0, OPT_BOOL, AT(enable_text), "auto", "BOOL",
+     "embed captions; off by itself when the model cannot", OPT_PEER},
+    {"enable-metadata", NULL, 0, OPT_BOOL, AT(enable_metadata), "false", "BOOL",
+     "the same as --metadata", OPT_PEER},
+    {"num-prepro-workers", NULL, 0, OPT_INT, AT(decoders), "0", "N",
+     "decoding threads; 0 = as --threads", OPT_PEER},
+    {"write-batch-size", NULL, 0, OPT_INT, AT(write_batch_size), "0", "N",
+     "samples per output partition; else one partition per shard", OPT_PEER},
+    {"output-partition-count", NULL, 0, OPT_INT, AT(partition_count), "0", "N",
+     "number of output partitions", OPT_PEER},
+    {"wds-number-file-per-input-file", NULL, 0, OPT_INT, AT(samples_per_shard), "10000", "N",
+     "samples per shard assumed by --write-batch-size", OPT_PEER},
+    {"distribution-strategy", NULL, 0, OPT_STR, AT(strategy), "sequential", "S",
+     "sequential; for clusters use --task", OPT_PEER},
+    {"cache-path", NULL, 0, OPT_STR, AT(cache_path), NULL, "DIR", "ignored: shards are streamed",
+     OPT_PEER},
+    {"use-jit", NULL, 0, OPT_BOOL, AT(use_jit), "false", "BOOL",
+     "ignored: there is no Python to compile", OPT_PEER},
+    {"use-mclip", NULL, 0, OPT_BOOL, AT(use_mclip), "false", "BOOL",
+     "true is refused: multilingual text towers are not read", OPT_PEER},
+    {"mclip-model", NULL, 0, OPT_STR, AT(mclip_model), NULL, "NAME", "ignored without --use-mclip",
+     OPT_PEER},
+    {"enable-wandb", NULL, 0, OPT_BOOL, AT(enable_wandb), "false", "BOOL",
+     "true is refused: see --json", OPT_PEER},
+    {"wandb-project", NULL, 0, OPT_STR, AT(wandb_project), NULL, "NAME",
+     "ignored without --enable-wandb", OPT_PEER},
     OPT_END};
 
 static int check_options(const struct embed_options *o)
 {
-    if (o->use_mclip) return err_set(ERR_USAGE, "--use-mclip true: multilingual text towers are not supported; use --enable-text false");
-    if (o->enable_wandb) return err_set(ERR_USAGE, "--enable-wandb true is not supported; --json writes events that a tracker can take");
+    if (o->use_mclip)
+        return err_set(
+            ERR_USAGE,
+            "--use-mclip true: multilingual text towers are not supported; use --enable-text false");
+    if (o->enable_wandb)
+        return err_set(
+            ERR_USAGE,
+            "--enable-wandb true is not supported; --json writes events that a tracker can take");
     if (strcmp(o->strategy, "sequential"))
-        return err_set(ERR_USAGE, "--distribution-strategy %s: start one process per share with --task I/N instead", o->strategy);
-    if (o->batch_size < 1 || o->batch_size > 65536) return err_set(ERR_USAGE, "--batch-size must be 1 to 65536");
+        return err_set(
+            ERR_USAGE,
+            "--distribution-strategy %s: start one process per share with --task I/N instead",
+            o->strategy);
+    if (o->batch_size < 1 || o->batch_size > 65536)
+        return err_set(ERR_USAGE, "--batch-size must be 1 to 65536");
     if (o->write_batch_size < 0 || o->partition_count < 0 || o->samples_per_shard < 1)
         return err_set(ERR_USAGE, "partition sizes and counts must be positive");
     if (strcmp(o->common.precision, "f32") && strcmp(o->common.precision, "fp32"))
-        return err_set(ERR_USAGE, "--precision %s: this device computes in f32", o->common.precision);
-    if (!o->enable_image && !o->enable_text) return err_set(ERR_USAGE, "neither pictures nor captions are to be embedded");
+        return err_set(ERR_USAGE, "--precision %s: this device computes in f32",
+                       o->common.precision);
+    if (!o->enable_image && !o->enable_text)
+        return err_set(ERR_USAGE, "neither pictures nor captions are to be embedded");
     return 0;
 }
 
@@ -72,11 +116,15 @@ static int plan_partitions(struct embedder *e)
 {
     const struct embed_options *o = e->o;
     double samples = (double)e->count * (embed_of_pictures(e) ? 1 : (double)o->samples_per_shard);
-    if (o->partition_count) e->partitions = o->partition_count;
-    else if (o->write_batch_size) e->partitions = (int64_t)ceil(samples / (double)o->write_batch_size);
-    else e->partitions = embed_of_pictures(e) ? (int64_t)ceil(samples / 1e6) : (int64_t)e->count;
+    if (o->partition_count)
+        e->partitions = o->partition_count;
+    else if (o->write_batch_size)
+        e->partitions = (int64_t)ceil(samples / (double)o->write_batch_size);
+    else
+        e->partitions = embed_of_pictures(e) ? (int64_t)ceil(samples / 1e6) : (int64_t)e->count;
     if (e->partitions < 1) e->partitions = 1;
-    if (e->partitions > 10000000) return err_set(ERR_USAGE, "%lld partitions are too many", (long long)e->partitions);
+    if (e->partitions > 10000000)
+        return err_set(ERR_USAGE, "%lld partitions are too many", (long long)e->partitions);
     e->digits = partition_digits(e->partitions);
     return task_parse(&e->task, o->common.task);
 }
@@ -92,20 +140,26 @@ static int open_vocabulary(struct embedder *e)
         return 0;
     }
     if (!clip_config(e->clip)->text.layers) {
-        if (asked) return err_set(ERR_USAGE, "--enable-text true: the model %s has no text tower", e->o->model);
+        if (asked)
+            return err_set(ERR_USAGE, "--enable-text true: the model %s has no text tower",
+                           e->o->model);
         log_info("the model has no text tower: text is off");
         return 0;
     }
     if (!path) {
-        if (asked) return err_set(ERR_INPUT, "no vocabulary found beside the model; give --vocab bpe_simple_vocab_16e6.txt.gz");
+        if (asked)
+            return err_set(
+                ERR_INPUT,
+                "no vocabulary found beside the model; give --vocab bpe_simple_vocab_16e6.txt.gz");
         log_info("no vocabulary found beside the model: text is off (--vocab FILE turns it on)");
         return 0;
     }
     int rc = bpe_open(&e->bpe, path);
     if (rc) return rc;
     if (bpe_size(e->bpe) > clip_config(e->clip)->vocab)
-        return err_set(ERR_USAGE, "the vocabulary %s has %d tokens, the model %d; it belongs to another model", path,
-                       bpe_size(e->bpe), clip_config(e->clip)->vocab);
+        return err_set(ERR_USAGE,
+                       "the vocabulary %s has %d tokens, the model %d; it belongs to another model",
+                       path, bpe_size(e->bpe), clip_config(e->clip)->vocab);
     e->specials = clip_config(e->clip)->openai ? BPE_OPENAI : BPE_OPEN_CLIP;
     e->text = 1;
     return 0;
@@ -126,7 +180,9 @@ static int open_model(struct embedder *e)
     if (!rc) rc = open_vocabulary(e);
     if (rc) return rc;
     e->image = o->enable_image;
-    if (!e->image && !e->text) return err_set(ERR_USAGE, "nothing to embed: pictures are off and captions cannot be embedded");
+    if (!e->image && !e->text)
+        return err_set(ERR_USAGE,
+                       "nothing to embed: pictures are off and captions cannot be embedded");
     e->prep = clip_config(e->clip)->prep;
     e->prep.exif_orient = o->exif_orient;
     e->prep.keep_damaged = o->keep_damaged;
@@ -182,13 +238,16 @@ static int describe_run(struct embedder *e)
 static int check_sources(const struct embedder *e, const struct receipt *r)
 {
     size_t k = 0;
-    for (size_t i = (size_t)r->partition; i < e->count && k < r->inputs.count; i += (size_t)e->partitions, k++) {
+    for (size_t i = (size_t)r->partition; i < e->count && k < r->inputs.count;
+         i += (size_t)e->partitions, k++) {
         struct stat st;
         const char *path = e->inputs.names.list[i];
         if (source_is_pipe(path) || stat(path, &st) || !S_ISREG(st.st_mode)) continue;
         if ((uint64_t)st.st_size != r->inputs.file[k].size)
-            return err_set(ERR_STALE, "%s has %lld bytes, but %llu when it was embedded; embed it into another place, or use --force-new-run",
-                           path, (long long)st.st_size, (unsigned long long)r->inputs.file[k].size);
+            return err_set(
+                ERR_STALE,
+                "%s has %lld bytes, but %llu when it was embedded; embed it into another place, or use --force-new-run",
+                path, (long long)st.st_size, (unsigned long long)r->inputs.file[k].size);
     }
     return 0;
 }
@@ -198,10 +257,13 @@ static int is_done(struct embedder *e, int64_t p)
 {
     struct receipt r;
     int rc = receipt_load(&r, e->place, "embed", p, e->digits);
-    if (!rc && strcmp(r.fingerprint, e->run.fingerprint)) rc = ERR_STALE;
-    else if (!rc) rc = receipt_check(&r, e->place, 0);
+    if (!rc && strcmp(r.fingerprint, e->run.fingerprint))
+        rc = ERR_STALE;
+    else if (!rc)
+        rc = receipt_check(&r, e->place, 0);
     int done = !rc;
-    if (rc == ERR_STALE && r.fingerprint[0]) log_info("partition %lld will be redone: %s", (long long)p, err_text());
+    if (rc == ERR_STALE && r.fingerprint[0])
+        log_info("partition %lld will be redone: %s", (long long)p, err_text());
     if (done && !embed_of_pictures(e) && (rc = check_sources(e, &r))) done = rc;
     receipt_release(&r);
     return done;
@@ -282,10 +344,13 @@ static void plan_stage(struct embedder *e)
     s->arg = e;
     s->boxes = 4;
     s->tick = embed_tick;
-    s->box[0] = (struct box){"reader", readers, embed_read_start, embed_read, embed_read_stop};
-    s->box[1] = (struct box){"decode", decoders, embed_decode_start, embed_decode, embed_decode_stop};
-    s->box[2] = (struct box){"device", e->device->lanes, embed_device_start, embed_device, embed_device_stop};
-    s->box[3] = (struct box){"sink", 1, NULL, embed_sink, NULL};
+    s->box[0] = embed_read_box;
+    s->box[0].threads = readers;
+    s->box[1] = embed_decode_box;
+    s->box[1].threads = decoders;
+    s->box[2] = embed_device_box;
+    s->box[2].threads = e->device->lanes;
+    s->box[3] = embed_sink_box;
 }
 
 static int run_stage(struct embedder *e)
@@ -309,7 +374,8 @@ static int run_stage(struct embedder *e)
 static int prepare(struct embedder *e, const char **args, int nargs)
 {
     int rc = check_options(e->o);
-    if (!rc && nargs < 2) rc = err_set(ERR_USAGE, "embed takes INPUT... PLACE; see darkroom embed --help");
+    if (!rc && nargs < 2)
+        rc = err_set(ERR_USAGE, "embed takes INPUT... PLACE; see darkroom embed --help");
     if (!rc) rc = embed_open_inputs(e, args, nargs - 1);
     if (!rc) rc = plan_partitions(e);
     if (!rc) rc = place_open(&e->place, args[nargs - 1], 1);
@@ -327,7 +393,8 @@ static int too_many_bad(const struct embedder *e)
 {
     char *end;
     double limit = strtod(e->o->max_bad, &end);
-    double samples = (double)atomic_load(&e->samples), bad = samples - (double)atomic_load(&e->rows);
+    double samples = (double)atomic_load(&e->samples),
+           bad = samples - (double)atomic_load(&e->rows);
     if (*end == '%') limit = limit / 100 * samples;
     return bad > limit;
 }
@@ -365,7 +432,8 @@ static int embed_run(void *opts, const char **args, int nargs)
     pthread_cond_init(&e->room, NULL);
     int rc = prepare(e, args, nargs);
     if (!rc && !e->ntodo) {
-        log_info("nothing to do: all %lld partitions of this task are done", (long long)e->done_before);
+        log_info("nothing to do: all %lld partitions of this task are done",
+                 (long long)e->done_before);
     } else if (!rc) {
         rc = run_stage(e);
         if (!rc || rc == ERR_STOPPED) embed_summary(e);
@@ -377,7 +445,9 @@ static int embed_run(void *opts, const char **args, int nargs)
 }
 
 const struct verb embed_verb = {
-    "embed", "INPUT... PLACE", "shards or a folder of pictures to CLIP embeddings",
+    "embed",
+    "INPUT... PLACE",
+    "shards or a folder of pictures to CLIP embeddings",
     "  darkroom embed 'shards/{00000..00127}.tar' place --model ViT-L-14.safetensors --activation quick_gelu\n"
     "  darkroom embed 'pipe:aws s3 cp --quiet s3://bucket/{000000..000099}.tar -' place --model ViT-B/32 --metadata\n"
     "  darkroom embed pictures/ place --model tiny\n"
@@ -387,4 +457,6 @@ const struct verb embed_verb = {
     "clip-retrieval lays them out. The same command again does what is still missing; tasks may run\n"
     "in any order on any machines and together equal one run. What decides bytes is recorded, and a\n"
     "different value is refused.\n",
-    options, sizeof(struct embed_options), embed_run};
+    options,
+    sizeof(struct embed_options),
+    embed_run};

@@ -59,7 +59,7 @@ struct slot {
     const char *image_path, *caption, *json, *message;
     size_t caption_len, json_len;
     int width, height;
-    enum bad bad; /* BAD_NONE: it has a row */
+    enum bad bad;    /* BAD_NONE: it has a row */
     const char *box; /* which box found it bad */
 };
 
@@ -67,13 +67,13 @@ struct chunk {
     struct partition *part;
     int end; /* the partition ends behind this chunk */
     int count, rows;
-    struct slot *slot;    /* [cap] */
-    struct arena bytes;   /* members as read; given back once decoded */
-    struct arena text;    /* keys, captions, JSON, messages: until the sink is done */
-    size_t held;          /* bytes charged to the budget */
-    uint8_t *pixels;      /* [cap,S,S,3], row r = r-th good sample */
-    int32_t *tokens;      /* [cap*context] ragged */
-    int32_t *token_at;    /* [cap+1] */
+    struct slot *slot;     /* [cap] */
+    struct arena bytes;    /* members as read; given back once decoded */
+    struct arena text;     /* keys, captions, JSON, messages: until the sink is done */
+    size_t held;           /* bytes charged to the budget */
+    uint8_t *pixels;       /* [cap,S,S,3], row r = r-th good sample */
+    int32_t *tokens;       /* [cap*context] ragged */
+    int32_t *token_at;     /* [cap+1] */
     void *image, *caption; /* [cap,e] in the output dtype */
 };
 
@@ -122,28 +122,15 @@ struct embedder {
 int embed_open_inputs(struct embedder *e, const char **words, int n);
 void embed_close_inputs(struct embedder *e);
 int embed_of_pictures(const struct embedder *e);
-const char *embed_input_name(const struct embedder *e, size_t i); /* relative, for receipts and rows */
+const char *embed_input_name(const struct embedder *e,
+                             size_t i);  /* relative, for receipts and rows */
 int64_t embed_expected(const char *tar); /* samples its parquet sidecar counts; 0 = none */
 int embed_load_picture(struct embedder *e, struct sample *s, struct arena *a, size_t i);
 int embed_has_captions(const struct embedder *e); /* pictures: is there any .txt? */
 
-/* embed_read.c: fills chunks with samples. */
-int embed_read_start(void *stage, void **state);
-int embed_read(void *stage, void *state, void *item);
-void embed_read_stop(void *stage, void *state);
-
-/* embed_decode.c: pictures to pixels, captions to tokens, JSON checked. */
-int embed_decode_start(void *stage, void **state);
-int embed_decode(void *stage, void *state, void *item);
-void embed_decode_stop(void *stage, void *state);
-
-/* embed_device.c: pixels and tokens to embeddings; one runner a lane. */
-int embed_device_start(void *stage, void **state);
-int embed_device(void *stage, void *state, void *item);
-void embed_device_stop(void *stage, void *state);
-
-/* embed_sink.c: rows to sidecars, receipts last. */
-int embed_sink(void *stage, void *state, void *item);
+/* The boxes, each in a file of its name: samples into chunks; pictures to pixels, captions to
+ * tokens, JSON checked; pixels and tokens to embeddings; rows to sidecars, receipts last. */
+extern const struct box embed_read_box, embed_decode_box, embed_device_box, embed_sink_box;
 void partition_drop(struct embedder *e, struct partition *p); /* abort its files, free it */
 
 /* embed_show.c */

@@ -13,7 +13,7 @@ struct decoder {
     struct bpe_state *bpe;
 };
 
-int embed_decode_start(void *stage, void **state)
+static int start(void *stage, void **state)
 {
     struct embedder *e = stage;
     struct decoder *d = mem_alloc(sizeof *d);
@@ -22,7 +22,7 @@ int embed_decode_start(void *stage, void **state)
     return 0;
 }
 
-void embed_decode_stop(void *stage, void *state)
+static void stop(void *stage, void *state)
 {
     struct decoder *d = state;
     (void)stage;
@@ -35,8 +35,10 @@ void embed_decode_stop(void *stage, void *state)
 /* A huge picture must not leave its memory behind for ever. */
 static void arena_relax(struct arena *a)
 {
-    if (arena_bytes(a) > KEEP_ARENA) arena_release(a);
-    else arena_reset(a);
+    if (arena_bytes(a) > KEEP_ARENA)
+        arena_release(a);
+    else
+        arena_reset(a);
 }
 
 static int decode_image(struct embedder *e, struct decoder *d, struct chunk *c, struct slot *s)
@@ -45,7 +47,8 @@ static int decode_image(struct embedder *e, struct decoder *d, struct chunk *c, 
     struct picture_info info;
     if (!m) return err_bad(BAD_MISSING_IMAGE, "no picture among the sample's files");
     size_t pixels = (size_t)e->prep.size * (size_t)e->prep.size * 3;
-    int rc = prep_run(c->pixels + pixels * (size_t)c->rows, &info, m->data, m->size, &e->prep, &d->scratch);
+    int rc = prep_run(c->pixels + pixels * (size_t)c->rows, &info, m->data, m->size, &e->prep,
+                      &d->scratch);
     arena_relax(&d->scratch);
     if (rc) return rc;
     s->width = info.width;
@@ -56,13 +59,14 @@ static int decode_image(struct embedder *e, struct decoder *d, struct chunk *c, 
 static int decode_caption(struct embedder *e, struct decoder *d, struct chunk *c, struct slot *s)
 {
     const struct sample_member *m = sample_find(&s->sample, e->caption_keys);
-    if (!m) return e->text ? err_bad(BAD_MISSING_CAPTION, "no caption among the sample's files") : 0;
+    if (!m)
+        return e->text ? err_bad(BAD_MISSING_CAPTION, "no caption among the sample's files") : 0;
     s->caption = arena_strndup(&c->text, (const char *)m->data, m->size);
     s->caption_len = m->size;
     if (!e->text) return 0;
     c->token_at[c->rows + 1] =
-        c->token_at[c->rows] + bpe_encode(c->tokens + c->token_at[c->rows], d->bpe, s->caption, m->size,
-                                          clip_config(e->clip)->context);
+        c->token_at[c->rows] + bpe_encode(c->tokens + c->token_at[c->rows], d->bpe, s->caption,
+                                          m->size, clip_config(e->clip)->context);
     return 0;
 }
 
@@ -91,7 +95,7 @@ static void decode_slot(struct embedder *e, struct decoder *d, struct chunk *c, 
     }
 }
 
-int embed_decode(void *stage, void *state, void *item)
+static int work(void *stage, void *state, void *item)
 {
     struct embedder *e = stage;
     struct chunk *c = item;
@@ -101,7 +105,8 @@ int embed_decode(void *stage, void *state, void *item)
         struct slot *s = &c->slot[i];
         if (!s->bad) decode_slot(e, state, c, s);
         s->sample.key = arena_strndup(&c->text, s->sample.key, strlen(s->sample.key));
-        if (s->image_path) s->image_path = arena_strndup(&c->text, s->image_path, strlen(s->image_path));
+        if (s->image_path)
+            s->image_path = arena_strndup(&c->text, s->image_path, strlen(s->image_path));
         s->sample.members = NULL;
         s->sample.count = 0;
     }
@@ -112,3 +117,5 @@ int embed_decode(void *stage, void *state, void *item)
     pthread_mutex_unlock(&e->lock);
     return 0;
 }
+
+const struct box embed_decode_box = {"decode", 1, start, work, stop};

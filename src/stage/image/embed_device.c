@@ -10,16 +10,17 @@ struct worker {
     struct clip_runner *runner;
 };
 
-int embed_device_start(void *stage, void **state)
+static int start(void *stage, void **state)
 {
     struct embedder *e = stage;
     struct worker *w = *state = mem_alloc(sizeof *w);
-    struct clip_runner_ask ask = {.out = e->o->dtype == DTYPE_F32 ? F32 : F16, .normalize = e->o->normalize};
+    struct clip_runner_ask ask = {.out = e->o->dtype == DTYPE_F32 ? F32 : F16,
+                                  .normalize = e->o->normalize};
     int rc = device_lane(&w->lane, e->device);
     return rc ? rc : clip_runner_open(&w->runner, e->clip, w->lane, &ask);
 }
 
-void embed_device_stop(void *stage, void *state)
+static void stop(void *stage, void *state)
 {
     struct worker *w = state;
     (void)stage;
@@ -29,7 +30,7 @@ void embed_device_stop(void *stage, void *state)
     free(w);
 }
 
-int embed_device(void *stage, void *state, void *item)
+static int work(void *stage, void *state, void *item)
 {
     struct embedder *e = stage;
     struct worker *w = state;
@@ -40,3 +41,5 @@ int embed_device(void *stage, void *state, void *item)
     if (!rc && e->text) rc = clip_text(w->runner, c->caption, c->tokens, c->token_at, c->rows);
     return rc;
 }
+
+const struct box embed_device_box = {"device", 1, start, work, stop};

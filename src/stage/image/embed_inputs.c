@@ -26,7 +26,10 @@ static int open_folders(struct embedder *e)
         e->first[i + 1] = e->first[i] + folder_count(e->folders[i]);
     }
     e->count = e->first[n];
-    return e->count ? 0 : err_set(ERR_INPUT, "%s: no sample found: no picture (jpg png webp gif bmp) in it", e->inputs.names.list[0]);
+    return e->count
+               ? 0
+               : err_set(ERR_INPUT, "%s: no sample found: no picture (jpg png webp gif bmp) in it",
+                         e->inputs.names.list[0]);
 }
 
 /* Size of all shards together, for the progress line; unknown ones make it unknown. */
@@ -43,7 +46,8 @@ static long long total_bytes(const struct embedder *e)
 
 int embed_open_inputs(struct embedder *e, const char **words, int n)
 {
-    int rc = inputs_load(&e->inputs, words, n, (enum input_format)e->o->input_format, e->o->allow_pipe);
+    int rc =
+        inputs_load(&e->inputs, words, n, (enum input_format)e->o->input_format, e->o->allow_pipe);
     if (rc) return rc;
     if (embed_of_pictures(e)) return open_folders(e);
     e->count = e->inputs.names.count;
@@ -85,7 +89,8 @@ static int64_t count_success(struct parquet_reader *r)
     int col = parquet_find(r, "status");
     int64_t n = 0;
     size_t rows;
-    if (col < 0 || parquet_field(r, (size_t)col)->type != PARQUET_STRING) return (int64_t)parquet_rows(r);
+    if (col < 0 || parquet_field(r, (size_t)col)->type != PARQUET_STRING)
+        return (int64_t)parquet_rows(r);
     parquet_select(r, (size_t)col);
     while (!parquet_next(r, 0, &rows)) {
         const struct parquet_values *v = parquet_values(r, (size_t)col);
@@ -104,7 +109,8 @@ int64_t embed_expected(const char *tar)
     if (!str_ends(tar, ".tar") || source_is_pipe(tar)) return 0;
     str_add(&path, tar, strlen(tar) - 4);
     str_puts(&path, ".parquet");
-    if (file_exists(path.p) == 1 && !file_map(&m, path.p) && !parquet_open(&r, m.p, m.n)) n = count_success(r);
+    if (file_exists(path.p) == 1 && !file_map(&m, path.p) && !parquet_open(&r, m.p, m.n))
+        n = count_success(r);
     parquet_close(r);
     file_unmap(&m);
     str_release(&path);

@@ -20,14 +20,14 @@ struct reader {
     uint64_t seen;  /* bytes of the current shard already counted */
 };
 
-int embed_read_start(void *stage, void **state)
+static int start(void *stage, void **state)
 {
     (void)stage;
     *state = mem_alloc(sizeof(struct reader));
     return 0;
 }
 
-void embed_read_stop(void *stage, void *state)
+static void stop(void *stage, void *state)
 {
     struct reader *r = state;
     (void)stage;
@@ -234,7 +234,7 @@ static void fill_from_folder(struct embedder *e, struct reader *r, struct chunk 
     }
 }
 
-int embed_read(void *stage, void *state, void *item)
+static int work(void *stage, void *state, void *item)
 {
     struct embedder *e = stage;
     struct reader *r = state;
@@ -248,11 +248,15 @@ int embed_read(void *stage, void *state, void *item)
         r->at = (size_t)r->part->index;
     }
     c->part = r->part;
-    if (embed_of_pictures(e)) fill_from_folder(e, r, c);
-    else fill_from_shards(e, r, c);
+    if (embed_of_pictures(e))
+        fill_from_folder(e, r, c);
+    else
+        fill_from_shards(e, r, c);
     if (c->end) r->part = NULL;
     pthread_mutex_lock(&e->lock);
     e->held += c->held;
     pthread_mutex_unlock(&e->lock);
     return 0;
 }
+
+const struct box embed_read_box = {"reader", 1, start, work, stop};

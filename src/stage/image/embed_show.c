@@ -35,15 +35,18 @@ void embed_tick(void *stage)
 {
     struct embedder *e = stage;
     double now = clock_now(), spent = now - e->started, share = share_done(e);
-    long long n = atomic_load(&e->samples), done = e->done_before + atomic_load(&e->partitions_done);
+    long long n = atomic_load(&e->samples),
+              done = e->done_before + atomic_load(&e->partitions_done);
     char eta[32] = "?", total[48] = "";
     if (share > 0 && n) {
         clock_span(eta, spent * (1 - share) / share);
-        snprintf(total, sizeof total, " of %s%.0f", embed_of_pictures(e) ? "" : "~", (double)n / share);
+        snprintf(total, sizeof total, " of %s%.0f", embed_of_pictures(e) ? "" : "~",
+                 (double)n / share);
     }
-    log_progress("embed %lld%s samples  %.1f/s  ETA %s  bad %lld  partitions %lld/%lld  bottleneck %s",
-                 n, total, spent > 0 ? (double)n / spent : 0, eta, bad_total(e), done,
-                 (long long)e->partitions, stage_bottleneck(&e->stage));
+    log_progress(
+        "embed %lld%s samples  %.1f/s  ETA %s  bad %lld  partitions %lld/%lld  bottleneck %s", n,
+        total, spent > 0 ? (double)n / spent : 0, eta, bad_total(e), done, (long long)e->partitions,
+        stage_bottleneck(&e->stage));
     if (now - e->live_at >= LIVE_EVERY) embed_live(e, "running");
 }
 
@@ -64,13 +67,18 @@ void embed_live(struct embedder *e, const char *state)
     e->live_at = clock_now();
     gethostname(host, sizeof host - 1);
     clock_utc(utc);
-    str_printf(&s, "{\"task\": \"%lld/%lld\", \"host\": ", (long long)e->task.index, (long long)e->task.count);
+    str_printf(&s, "{\"task\": \"%lld/%lld\", \"host\": ", (long long)e->task.index,
+               (long long)e->task.count);
     json_quote(&s, host, strlen(host));
-    str_printf(&s, ", \"pid\": %ld, \"time\": \"%s\", \"state\": \"%s\", \"samples\": %lld, \"rows\": %lld, \"bad\": %lld, \"partitions_done\": %lld, \"rate\": %.2f, \"last_error\": ",
+    str_printf(&s,
+               ", \"pid\": %ld, \"time\": \"%s\", \"state\": \"%s\", \"samples\": %lld, "
+               "\"rows\": %lld, \"bad\": %lld, \"partitions_done\": %lld, \"rate\": %.2f, "
+               "\"last_error\": ",
                (long)getpid(), utc, state, n, (long long)atomic_load(&e->rows), bad_total(e),
                (long long)atomic_load(&e->partitions_done), spent > 0 ? (double)n / spent : 0);
     pthread_mutex_lock(&e->lock);
-    json_quote(&s, e->last_error[0] ? e->last_error : "none", strlen(e->last_error[0] ? e->last_error : "none"));
+    json_quote(&s, e->last_error[0] ? e->last_error : "none",
+               strlen(e->last_error[0] ? e->last_error : "none"));
     pthread_mutex_unlock(&e->lock);
     str_puts(&s, "}\n");
     str_printf(&name, "_darkroom/embed/live/%lld.json", (long long)e->task.index);
@@ -86,18 +94,25 @@ void embed_summary(struct embedder *e)
     long long n = atomic_load(&e->samples), rows = atomic_load(&e->rows), bad = bad_total(e);
     for (int b = 1; b < BAD_COUNT; b++)
         if (atomic_load(&e->errors[b]))
-            str_printf(&why, "%s%s %lld", why.len ? ", " : " (", bad_name(b), (long long)atomic_load(&e->errors[b]));
+            str_printf(&why, "%s%s %lld", why.len ? ", " : " (", bad_name(b),
+                       (long long)atomic_load(&e->errors[b]));
     if (why.len) str_putc(&why, ')');
     log_progress_end();
-    log_info("embed: %lld samples = %lld rows + %lld bad%s in %.1f s, %.1f samples/s, bottleneck %s", n, rows,
-             bad, why.len ? why.p : "", spent, spent > 0 ? (double)n / spent : 0, stage_bottleneck(&e->stage));
-    log_info("%s: %lld partitions written, %lld were done before, %d left undone", place_url(e->place),
-             (long long)atomic_load(&e->partitions_done), (long long)e->done_before, atomic_load(&e->undone));
+    log_info(
+        "embed: %lld samples = %lld rows + %lld bad%s in %.1f s, %.1f samples/s, bottleneck %s", n,
+        rows, bad, why.len ? why.p : "", spent, spent > 0 ? (double)n / spent : 0,
+        stage_bottleneck(&e->stage));
+    log_info("%s: %lld partitions written, %lld were done before, %d left undone",
+             place_url(e->place), (long long)atomic_load(&e->partitions_done),
+             (long long)e->done_before, atomic_load(&e->undone));
     if (atomic_load(&e->errors[BAD_MISSING_CAPTION]) == n && n)
         log_info("every sample lacks a caption: --enable-text false embeds the pictures alone");
-    str_printf(&s, "{\"event\": \"done\", \"samples\": %lld, \"rows\": %lld, \"bad\": %lld, \"seconds\": %.3f, \"partitions_written\": %lld, \"partitions_before\": %lld, \"partitions_undone\": %d, \"bottleneck\": \"%s\"}",
-               n, rows, bad, spent, (long long)atomic_load(&e->partitions_done), (long long)e->done_before,
-               atomic_load(&e->undone), stage_bottleneck(&e->stage));
+    str_printf(&s,
+               "{\"event\": \"done\", \"samples\": %lld, \"rows\": %lld, \"bad\": %lld, "
+               "\"seconds\": %.3f, \"partitions_written\": %lld, \"partitions_before\": %lld, "
+               "\"partitions_undone\": %d, \"bottleneck\": \"%s\"}",
+               n, rows, bad, spent, (long long)atomic_load(&e->partitions_done),
+               (long long)e->done_before, atomic_load(&e->undone), stage_bottleneck(&e->stage));
     log_event(s.p);
     str_release(&s);
     str_release(&why);

@@ -13,14 +13,15 @@ static const struct parquet_column error_columns[] = {
     {"key", PARQUET_STRING, 1},   {"shard", PARQUET_STRING, 0},  {"offset", PARQUET_INT64, 0},
     {"stage", PARQUET_STRING, 0}, {"status", PARQUET_STRING, 0}, {"message", PARQUET_STRING, 0}};
 
-static void file_name(struct str *s, const struct embedder *e, const struct partition *p, const char *kind,
-                      const char *ext)
+static void file_name(struct str *s, const struct embedder *e, const struct partition *p,
+                      const char *kind, const char *ext)
 {
     str_clear(s);
     str_printf(s, "%s/%s_%0*lld.%s", kind, kind, e->digits, (long long)p->index, ext);
 }
 
-static int create(struct embedder *e, struct partition *p, struct sink **sink, const char *kind, const char *ext)
+static int create(struct embedder *e, struct partition *p, struct sink **sink, const char *kind,
+                  const char *ext)
 {
     struct str name = {0};
     file_name(&name, e, p, kind, ext);
@@ -29,12 +30,13 @@ static int create(struct embedder *e, struct partition *p, struct sink **sink, c
     return rc;
 }
 
-static int open_npy(struct embedder *e, struct partition *p, struct npy_writer *w, struct sink **sink,
-                    const char *kind)
+static int open_npy(struct embedder *e, struct partition *p, struct npy_writer *w,
+                    struct sink **sink, const char *kind)
 {
     int rc = create(e, p, sink, kind, "npy");
     if (rc) return rc;
-    return npy_writer_init(w, *sink, e->o->dtype == DTYPE_F32 ? "<f4" : "<f2", (int64_t)e->embed_dim);
+    return npy_writer_init(w, *sink, e->o->dtype == DTYPE_F32 ? "<f4" : "<f2",
+                           (int64_t)e->embed_dim);
 }
 
 /* Before the first chunk: the old receipt goes first, so that no moment has a receipt beside
@@ -104,7 +106,8 @@ static int put_chunk(struct embedder *e, struct chunk *c)
 }
 
 /* Commit one file and note it in the receipt; the sink is gone either way. */
-static int commit(struct embedder *e, struct partition *p, struct sink **sink, const char *kind, const char *ext)
+static int commit(struct embedder *e, struct partition *p, struct sink **sink, const char *kind,
+                  const char *ext)
 {
     struct str name = {0};
     char sha256[65];
@@ -134,7 +137,8 @@ static int save_metadata(struct embedder *e, struct partition *p)
 /* A partition without rows has errors and a receipt only; files of an earlier attempt go. */
 static int remove_rows(struct embedder *e, struct partition *p)
 {
-    static const char *const kinds[][2] = {{"img_emb", "npy"}, {"text_emb", "npy"}, {"metadata", "parquet"}};
+    static const char *const kinds[][2] = {
+        {"img_emb", "npy"}, {"text_emb", "npy"}, {"metadata", "parquet"}};
     struct str name = {0};
     int rc = 0;
     for (int i = 0; i < 3 && !rc; i++) {
@@ -161,7 +165,9 @@ static void tell_partition(struct partition *p)
     struct str s = {0};
     int64_t bad = p->receipt.samples - p->receipt.rows;
     if (!log_json()) return;
-    str_printf(&s, "{\"event\": \"partition\", \"partition\": %lld, \"samples\": %lld, \"rows\": %lld, \"errors\": %lld, \"done\": %s}",
+    str_printf(&s,
+               "{\"event\": \"partition\", \"partition\": %lld, \"samples\": %lld, "
+               "\"rows\": %lld, \"errors\": %lld, \"done\": %s}",
                (long long)p->index, (long long)p->receipt.samples, (long long)p->receipt.rows,
                (long long)bad, p->keep_undone ? "false" : "true");
     log_event(s.p);
@@ -176,8 +182,10 @@ static int partition_end(struct embedder *e, struct partition *p)
     fault_point("before-receipt");
     if (!rc && !p->keep_undone) rc = receipt_save(&p->receipt, e->place, "embed");
     if (rc) return rc;
-    if (p->keep_undone) atomic_fetch_add(&e->undone, 1);
-    else atomic_fetch_add(&e->partitions_done, 1);
+    if (p->keep_undone)
+        atomic_fetch_add(&e->undone, 1);
+    else
+        atomic_fetch_add(&e->partitions_done, 1);
     tell_partition(p);
     return 0;
 }
@@ -210,7 +218,7 @@ static void forget(struct embedder *e, struct partition *p)
     for (int b = 0; b < BAD_COUNT; b++) atomic_fetch_sub(&e->errors[b], p->receipt.errors[b]);
 }
 
-int embed_sink(void *stage, void *state, void *item)
+static int work(void *stage, void *state, void *item)
 {
     struct embedder *e = stage;
     struct chunk *c = item;
@@ -219,10 +227,14 @@ int embed_sink(void *stage, void *state, void *item)
     (void)state;
     if (!c->end || !p->abandon) rc = put_chunk(e, c);
     if (!rc && c->end) {
-        if (p->abandon) forget(e, p);
-        else rc = partition_end(e, p);
+        if (p->abandon)
+            forget(e, p);
+        else
+            rc = partition_end(e, p);
         partition_drop(e, p);
     }
     arena_reset(&c->text);
     return rc;
 }
+
+const struct box embed_sink_box = {"sink", 1, NULL, work, NULL};
