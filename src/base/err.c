@@ -50,13 +50,18 @@ int err_bad(enum bad why, const char *fmt, ...)
 
 int err_wrap(int rc, const char *fmt, ...)
 {
-    char old[TEXT_MAX];
-    memcpy(old, text, sizeof old);
+    char front[TEXT_MAX];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(front, sizeof front - 2, fmt, ap);
     va_end(ap);
-    if (n >= 0 && n < TEXT_MAX - 2) snprintf(text + n, sizeof text - (size_t)n, ": %s", old);
+    size_t n = strlen(front), keep = strlen(text);
+    front[n++] = ':';
+    front[n++] = ' ';
+    if (keep > TEXT_MAX - 1 - n) keep = TEXT_MAX - 1 - n;
+    memmove(text + n, text, keep);
+    memcpy(text, front, n);
+    text[n + keep] = 0;
     return rc;
 }
 

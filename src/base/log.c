@@ -35,7 +35,7 @@ static void erase(void)
     drawn = 0;
 }
 
-static void say(const char *fmt, va_list ap)
+static PRINTF_LIKE(1, 0) void say(const char *fmt, va_list ap)
 {
     pthread_mutex_lock(&lock);
     erase();
