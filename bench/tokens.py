@@ -2,7 +2,8 @@
 """Captions per second on one core: ours and open_clip's SimpleTokenizer, interleaved.
 
     python bench/tokens.py [captions]      # needs open_clip and build/tests/interop/token_tool
-CPU seconds, best of the rounds, on plain web captions and on the damaged ones of the tests.
+CPU seconds, best of the rounds: plain web captions, sentences in many scripts, and the damaged
+captions of the tests.
 open_clip keeps every word it ever saw; it is warmed up as ours is.
 """
 import os
@@ -14,7 +15,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests/peers"))
 import torch  # noqa: E402
-from captions import captions, web_captions  # noqa: E402
+from captions import SENTENCES, captions, web_captions  # noqa: E402
 from open_clip import tokenizer as peer  # noqa: E402
 
 TOOL = os.path.join(os.environ.get("DARKROOM_BUILD", os.path.join(ROOT, "build")),
@@ -32,7 +33,9 @@ def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20000
     torch.set_num_threads(1)
     tokenizer = peer.SimpleTokenizer()
-    for name, texts in (("web captions", web_captions(1, count)), ("damaged captions", captions(1, count // 4))):
+    sets = {"web captions": web_captions(1, count), "many scripts": SENTENCES * (count // len(SENTENCES)),
+            "damaged captions": captions(1, count // 4)}
+    for name, texts in sets.items():
         data = b"".join(struct.pack("<I", len(t.encode())) + t.encode() for t in texts)
         tokenizer(texts)
         best_ours = best_theirs = opened = 1e9
