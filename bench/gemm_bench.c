@@ -39,13 +39,15 @@ static double seconds(struct device *d, const struct linear *a)
 static void measure(struct device *d, int64_t m, int64_t k, int64_t n, enum isa isa)
 {
     struct rng r = {1};
-    float *x = floats(&r, m * k), *w = floats(&r, n * k), *y = floats(&r, m * n),
+    int64_t ld = tensor_pitch(k);
+    float *x = floats(&r, m * ld), *w = floats(&r, n * k), *y = floats(&r, m * n),
           *b = floats(&r, n);
     struct linear a = {.y = tensor_2d(y, F32, m, n),
                        .x = tensor_2d(x, F32, m, k),
                        .w = tensor_2d(w, F32, n, k),
                        .bias = tensor_1d(b, F32, n),
                        .packed = 1};
+    a.x.ld = ld;
     op_alloc(d, &a.w.data, op_pack_bytes(d, n, k, F32));
     struct tensor plain = tensor_2d(w, F32, n, k);
     op_pack(d, a.w.data, &plain);

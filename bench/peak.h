@@ -27,7 +27,7 @@
 /* GFLOP/s, best of several tries. */
 static double peak_fma(enum isa isa)
 {
-    const long n = 200000;
+    const long n = 50000;
     double best = 0, lanes = isa == ISA_AVX512 ? 16 : 8;
     __asm__ volatile("vxorps %%xmm0, %%xmm0, %%xmm0\n" ::: "xmm0");
     for (int i = 0; i < 12; i++) {

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum row {
     ROW_PACK,
@@ -33,6 +34,7 @@ static const char *const row_name[] = {
 
 struct profile {
     struct profile *parent;
+    int cpu; /* count CPU time of the calling thread, not wall time */
     pthread_mutex_t lock; /* lanes hand their times in */
     struct {
         long calls;
@@ -46,6 +48,7 @@ struct profile *profile_new(struct profile *parent)
     if (!ask || !*ask || *ask == '0') return NULL;
     struct profile *p = mem_alloc(sizeof *p);
     p->parent = parent;
+    p->cpu = !strcmp(ask, "cpu");
     pthread_mutex_init(&p->lock, NULL);
     return p;
 }
@@ -80,9 +83,14 @@ void profile_free(struct profile *p)
     free(p);
 }
 
+static double row_clock(const struct profile *p)
+{
+    return p->cpu ? clock_cpu() : clock_now();
+}
+
 static double row_begin(const struct device *d)
 {
-    return d->profile ? clock_now() : 0;
+    return d->profile ? row_clock(d->profile) : 0;
 }
 
 static int row_end(struct device *d, enum row row, double since, double flop, int rc)
@@ -90,7 +98,7 @@ static int row_end(struct device *d, enum row row, double since, double flop, in
     if (!d->profile) return rc;
     if (!rc) rc = d->ops->sync(d);
     d->profile->row[row].calls++;
-    d->profile->row[row].seconds += clock_now() - since;
+    d->profile->row[row].seconds += row_clock(d->profile) - since;
     d->profile->row[row].flop += flop;
     return rc;
 }

@@ -1,6 +1,7 @@
 /* ops.h - what layers call: each row of the device table once, with its shapes checked.
  * A wrong shape is a mistake of ours (assert); a dtype the backend has not got is ERR_USAGE.
- * With $DARKROOM_PROFILE=1 every row is timed and a table is logged when the device closes. */
+ * With $DARKROOM_PROFILE=1 every row is timed and a table is logged when the device closes;
+ * "cpu" instead of 1 counts CPU time of the calling thread, for lanes on a busy machine. */
 #ifndef TENSOR_OPS_H
 #define TENSOR_OPS_H
 

@@ -33,6 +33,12 @@ int64_t tensor_count(const struct tensor *t)
     return tensor_rows(t) * tensor_cols(t);
 }
 
+int64_t tensor_pitch(int64_t cols)
+{
+    int64_t lines = (cols + 15) / 16;
+    return 16 * (lines % 32 ? lines : lines + 1); /* rows 2 KiB apart would share two sets */
+}
+
 static struct tensor view(void *data, enum dtype type, int rank, const int64_t *dim)
 {
     struct tensor t = {.data = data, .type = type, .rank = rank, .ld = dim[rank - 1]};

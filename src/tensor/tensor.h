@@ -24,6 +24,10 @@ int64_t tensor_rows(const struct tensor *t); /* product of all dimensions but th
 int64_t tensor_cols(const struct tensor *t); /* the last dimension */
 int64_t tensor_count(const struct tensor *t);
 
+/* A row stride for activations of `cols` f32: rows start on cache lines and, unlike a power of two,
+ * spread over all sets of the cache, so that `linear` need not copy them. */
+int64_t tensor_pitch(int64_t cols);
+
 /* Views over memory of the caller's. */
 struct tensor tensor_1d(void *data, enum dtype type, int64_t a);
 struct tensor tensor_2d(void *data, enum dtype type, int64_t a, int64_t b);

@@ -10,7 +10,7 @@ enum scratch {
     SCRATCH_A,    /* packed left matrix */
     SCRATCH_B,    /* packed right matrix */
     SCRATCH_C,    /* sums between two blocks of k; attention: scores */
-    SCRATCH_Q,    /* attention: the queries of a tile, and its outputs */
+    SCRATCH_Q,    /* attention: outputs of a tile, and a copy of its queries */
     SCRATCH_GRAD, /* backward: gradient before the activation */
     SCRATCH_COUNT
 };

@@ -149,12 +149,6 @@ static void run_unit(void *arg, size_t index, int worker)
         for (int64_t p = u.p0; p < u.p1; p++) run_block(j, &u, p, b);
 }
 
-/* Rows a multiple of 2 KiB apart share so few sets of L1 that a tile's rows evict each other. */
-static int rows_collide(const struct gemm *g)
-{
-    return g->lda * (int64_t)sizeof *g->a % 2048 == 0 && g->m > 1;
-}
-
 /* As many rows as fill some 60 % of L2 with one block of k. */
 static int64_t block_rows(const struct cpu *cpu, int64_t kc)
 {
@@ -178,7 +172,7 @@ void gemm_run(struct cpu *cpu, const struct gemm *g)
         j.tiles_unit = ceil_div(j.tiles, threads);
         j.panels_unit = j.tiles < threads ? 1 : BLOCK_PANELS;
         j.col_units = ceil_div(j.panels, j.panels_unit);
-        if (g->a_trans || rows_collide(g)) {
+        if (g->a_trans || rows_collide(g->lda)) {
             size_t bytes = (size_t)(j.rows * g->k) * sizeof *j.packed;
             j.packed = scratch_get(cpu->shared, SCRATCH_A, bytes);
             pool_for(cpu->pool, (size_t)j.tiles, pack_tile, &j);
@@ -234,13 +228,9 @@ static void pack_col_panel(void *arg, size_t index, int worker)
 {
     const struct pack_job *j = arg;
     int64_t first = (int64_t)index * PANEL;
-    size_t cols = (size_t)(j->n - first < PANEL ? j->n - first : PANEL);
-    float *to = j->packed + first * j->k;
     (void)worker;
-    for (int64_t i = 0; i < j->k; i++, to += PANEL) {
-        memcpy(to, j->b + i * j->ldb + first, cols * sizeof *to);
-        memset(to + cols, 0, (PANEL - cols) * sizeof *to);
-    }
+    j->cpu->k->copy(j->packed + first * j->k, j->b + first, j->ldb, (int)least(j->n - first, PANEL),
+                    j->k);
 }
 
 void gemm_pack_cols(struct cpu *cpu, float *packed, const float *b, int64_t ldb, int64_t n,

@@ -44,14 +44,25 @@ struct kernels {
     /* panel[k,PANEL] from w[cols,k] with row stride ldw; zero beyond cols. */
     void (*transpose)(float *panel, const float *w, int64_t ldw, int cols, int64_t k);
 
+    /* panel[k,PANEL] from b[k,cols] with row stride ldb; zero beyond cols. */
+    void (*copy)(float *panel, const float *b, int64_t ldb, int cols, int64_t k);
+
     /* s[0..n) becomes exp(s*scale + bias - max); sum and max come back. */
     void (*softmax)(float *s, const float *bias, int64_t n, float scale, float *sum, float *max);
-    void (*scale)(float *y, const float *x, int64_t n, float by); /* y = x * by */
+    /* y[rows,cols] = x[rows,PANEL] * by[row] */
+    void (*scale)(float *y, int64_t ldy, const float *x, const float *by, int rows, int cols);
     void (*layernorm)(float *y, const float *x, const float *gain, const float *bias, int64_t n,
                       float eps, float *mean, float *rstd);
     void (*l2norm)(void *y, const float *x, int64_t n, int half);
     void (*add)(float *y, const float *x, int64_t n); /* y += x */
 };
+
+/* Rows a multiple of 2 KiB apart share so few sets of L1 that the rows of a tile would evict each
+ * other: copy them first. */
+static inline int rows_collide(int64_t ld)
+{
+    return ld % 512 == 0;
+}
 
 /* The kernels of an instruction set this machine has. */
 const struct kernels *kernels_of(enum isa isa);

@@ -51,9 +51,38 @@ static void tile_avx2(const struct tile *t)
     tile_half(t, 16);
 }
 
+/* Eight whole rows of w become eight columns of the panel. */
+static void transpose_square(float *panel, const float *w, int64_t ldw)
+{
+    __m256 r[8], t[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(w + i * ldw);
+#pragma GCC unroll 4
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 8; i += 4) {
+        r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+        r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+        r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+        r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_ps(panel + i * PANEL, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+        _mm256_storeu_ps(panel + (i + 4) * PANEL, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+    }
+}
+
 static void transpose_avx2(float *panel, const float *w, int64_t ldw, int cols, int64_t k)
 {
-    for (int64_t i = 0; i < k; i++)
+    int64_t whole = cols == PANEL ? k / 8 * 8 : 0;
+    for (int64_t i = 0; i < whole; i += 8)
+        for (int j = 0; j < PANEL; j += 8)
+            transpose_square(panel + i * PANEL + j, w + j * ldw + i, ldw);
+    for (int64_t i = whole; i < k; i++)
         for (int j = 0; j < PANEL; j++) panel[i * PANEL + j] = j < cols ? w[j * ldw + i] : 0;
 }
 
@@ -62,8 +91,9 @@ const struct kernels kernels_avx2 = {
     .tile = tile_avx2,
     .finish = finish_tile,
     .transpose = transpose_avx2,
+    .copy = copy_panel,
     .softmax = softmax_row,
-    .scale = scale_row,
+    .scale = scale_rows,
     .layernorm = layernorm_row,
     .l2norm = l2norm_row,
     .add = add_row,

@@ -102,37 +102,70 @@ static inline int part(int64_t i, int64_t n)
     return n - i < VEC ? (int)(n - i) : VEC;
 }
 
-static void softmax_row(float *s, const float *bias, int64_t n, float scale, float *sum, float *max)
+/* s = s*scale + bias, for the softmax that cannot fold the scale into its exponent. */
+static void prepare_row(float *s, const float *bias, int64_t n, float scale)
 {
-    struct vec by = vec_set(scale), most = vec_set(-INFINITY), total = vec_set(0);
+    struct vec by = vec_set(scale);
     for (int64_t i = 0; i < n; i += VEC) {
         int w = part(i, n);
         struct vec x = vec_mul(vec_load_n(s + i, w), by);
         if (bias) x = vec_add(x, vec_load_n(bias + i, w));
         vec_store_n(s + i, x, w);
-        if (w < VEC) { /* lanes beyond the row must not count: repeat the first element */
-            float edge[VEC];
-            for (int j = 0; j < VEC; j++) edge[j] = s[i + (j < w ? j : 0)];
-            x = vec_load(edge);
-        }
-        most = vec_max(x, most);
     }
-    *max = vec_most(most);
-    for (int64_t i = 0; i < n; i += VEC) {
-        int w = part(i, n);
-        struct vec e = vec_keep_n(vec_exp(vec_sub(vec_load_n(s + i, w), vec_set(*max))), w);
-        vec_store_n(s + i, e, w);
+}
+
+static float max_row(const float *s, int64_t n) /* passes over NaN: the exponent meets it again */
+{
+    struct vec most = vec_set(-INFINITY);
+    int64_t whole = n - n % VEC;
+    for (int64_t i = 0; i < whole; i += VEC) most = vec_max(vec_load(s + i), most);
+    if (whole < n) {
+        int w = (int)(n - whole);
+        most = vec_max(vec_fill_n(vec_load_n(s + whole, w), w, most), most);
+    }
+    return vec_most(most);
+}
+
+static void softmax_row(float *s, const float *bias, int64_t n, float scale, float *sum, float *max)
+{
+    if (bias || !(scale > 0)) {
+        prepare_row(s, bias, n, scale);
+        scale = 1;
+    }
+    *max = max_row(s, n) * scale;
+    struct vec by = vec_set(scale), less = vec_set(-*max), total = vec_set(0);
+    int64_t whole = n - n % VEC;
+    for (int64_t i = 0; i < whole; i += VEC) {
+        struct vec e = vec_exp(vec_fma(vec_load(s + i), by, less));
+        vec_store(s + i, e);
         total = vec_add(total, e);
+    }
+    if (whole < n) {
+        int w = (int)(n - whole);
+        struct vec e = vec_exp(vec_fma(vec_load_n(s + whole, w), by, less));
+        vec_store_n(s + whole, e, w);
+        total = vec_add(total, vec_fill_n(e, w, vec_set(0)));
     }
     *sum = vec_sum(total);
 }
 
-static void scale_row(float *y, const float *x, int64_t n, float by)
+/* y[rows,cols] = x * by[row], x with row stride PANEL. */
+static void scale_rows(float *y, int64_t ldy, const float *x, const float *by, int rows, int cols)
 {
-    struct vec b = vec_set(by);
-    for (int64_t i = 0; i < n; i += VEC) {
-        int w = part(i, n);
-        vec_store_n(y + i, vec_mul(vec_load_n(x + i, w), b), w);
+    for (int r = 0; r < rows; r++, y += ldy, x += PANEL) {
+        struct vec b = vec_set(by[r]);
+        for (int c = 0; c < cols; c += VEC)
+            vec_store_n(y + c, vec_mul(vec_load(x + c), b), part(c, cols));
+    }
+}
+
+/* panel[k,PANEL] from rows b[k,cols]; zero beyond cols. */
+static void copy_panel(float *panel, const float *b, int64_t ldb, int cols, int64_t k)
+{
+    int lo = cols < VEC ? cols : VEC, hi = cols - lo;
+    for (int64_t i = 0; i < k; i++, panel += PANEL, b += ldb) {
+        vec_store(panel, vec_load_n(b, lo));
+        vec_store(panel + VEC, hi ? vec_load_n(b + VEC, hi) : vec_set(0));
     }
 }
 
@@ -145,7 +178,7 @@ static void layernorm_row(float *y, const float *x, const float *gain, const flo
     struct vec m = vec_set(mean);
     for (int64_t i = 0; i < n; i += VEC) {
         int w = part(i, n);
-        struct vec d = vec_keep_n(vec_sub(vec_load_n(x + i, w), m), w);
+        struct vec d = vec_fill_n(vec_sub(vec_load_n(x + i, w), m), w, vec_set(0));
         square = vec_fma(d, d, square);
     }
     float rstd = 1 / sqrtf(vec_sum(square) / (float)n + eps);

@@ -106,10 +106,10 @@ static inline struct vec vec_if_less(struct vec a, struct vec b, struct vec yes,
                         _mm256_blendv_ps(no.hi, yes.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ))};
 }
 
-static inline struct vec vec_keep_n(struct vec a, int n)
+static inline struct vec vec_fill_n(struct vec a, int n, struct vec rest)
 {
-    return (struct vec){_mm256_and_ps(a.lo, _mm256_castsi256_ps(vec_mask(n))),
-                        _mm256_and_ps(a.hi, _mm256_castsi256_ps(vec_mask(n - 8)))};
+    __m256 lo = _mm256_castsi256_ps(vec_mask(n)), hi = _mm256_castsi256_ps(vec_mask(n - 8));
+    return (struct vec){_mm256_blendv_ps(rest.lo, a.lo, lo), _mm256_blendv_ps(rest.hi, a.hi, hi)};
 }
 
 static inline __m256 vec_power(__m256i n) /* 2^n, n in the range of normal floats */

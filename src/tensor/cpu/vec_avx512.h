@@ -95,9 +95,9 @@ static inline struct vec vec_if_less(struct vec a, struct vec b, struct vec yes,
     return (struct vec){_mm512_mask_blend_ps(less, no.v, yes.v)};
 }
 
-static inline struct vec vec_keep_n(struct vec a, int n)
+static inline struct vec vec_fill_n(struct vec a, int n, struct vec rest)
 {
-    return (struct vec){_mm512_maskz_mov_ps(vec_mask(n), a.v)};
+    return (struct vec){_mm512_mask_blend_ps(vec_mask(n), rest.v, a.v)};
 }
 
 static inline struct vec vec_scale(struct vec a, struct vec n)

@@ -94,9 +94,9 @@ static inline struct vec vec_if_less(struct vec a, struct vec b, struct vec yes,
     VEC_MAP(a.v[i] < b.v[i] ? yes.v[i] : no.v[i]);
 }
 
-static inline struct vec vec_keep_n(struct vec a, int n) /* zero beyond n */
+static inline struct vec vec_fill_n(struct vec a, int n, struct vec rest) /* rest beyond n */
 {
-    VEC_MAP(i < n ? a.v[i] : 0);
+    VEC_MAP(i < n ? a.v[i] : rest.v[i]);
 }
 
 /* a * 2^n for integral n in [-160, 160], rounded once. */
