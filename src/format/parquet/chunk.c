@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CODEC_LOOK = 64 << 10 };
+
 static const struct {
     enum physical physical;
     size_t width;   /* bytes in PLAIN; 0 when they vary */
@@ -79,6 +81,8 @@ void chunk_end_page(struct chunk *c)
     c->open.reps_end = c->reps.len;
     vec_push(c->pages, c->npages, c->pages_cap);
     c->pages[c->npages++] = c->open;
+    c->levels += c->open.levels;
+    c->count += c->open.values;
     c->open = (struct chunk_page){0};
 }
 
@@ -97,13 +101,27 @@ static void clear(struct chunk *c)
 
 enum { TEXT_LIMIT = 64 };
 
+/* Most strings are settled by their first eight bytes; a shorter one counts as padded with zeros,
+ * which orders it at worst as equal. */
+static uint64_t head_of(const char *p, size_t n)
+{
+    uint64_t v = 0;
+    if (n >= 8)
+        memcpy(&v, p, 8);
+    else
+        memcpy(&v, p, n);
+    return __builtin_bswap64(v);
+}
+
 void bounds_string(struct bounds *b, const char *values, size_t at, size_t n)
 {
     const char *p = values + at;
+    uint64_t head = head_of(p, n);
+    if (b->any && head > b->low_head && head < b->high_head) return;
     if (!b->any || strings_compare(p, n, values + b->low_at, b->low_size) < 0)
-        b->low_at = at, b->low_size = n;
+        b->low_at = at, b->low_size = n, b->low_head = head;
     if (!b->any || strings_compare(p, n, values + b->high_at, b->high_size) > 0)
-        b->high_at = at, b->high_size = n;
+        b->high_at = at, b->high_size = n, b->high_head = head;
     b->any = 1;
 }
 
@@ -250,13 +268,14 @@ static struct part page_parts(const struct chunk *c, struct chunk_output *o, siz
     return (struct part){o->body.p, o->body.len};
 }
 
-/* The chunk's codec: the file's, unless its first page hardly shrinks. */
+/* The chunk's codec: the file's, unless the beginning of its first page hardly shrinks. */
 static enum codec choose_codec(const struct chunk *c, struct chunk_output *o, int dictionary)
 {
     if (o->codec == CODEC_NONE || !c->npages) return CODEC_NONE;
     struct part values =
         dictionary ? (struct part){o->dict.plain.p, o->dict.plain.len} : page_parts(c, o, 0, 0, 0);
     if (!values.n) return o->codec;
+    if (values.n > CODEC_LOOK) values.n = CODEC_LOOK;
     codec_pack(&o->state, &o->packed, o->codec, o->level, values.p, values.n);
     return o->packed.len < values.n - values.n / 16 ? o->codec : CODEC_NONE;
 }
