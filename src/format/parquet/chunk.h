@@ -34,9 +34,6 @@ static inline void bounds_real(struct bounds *b, double v)
     b->any = 1;
 }
 
-/* The string of n bytes at values + at. */
-void bounds_string(struct bounds *b, const char *values, size_t at, size_t n);
-
 struct chunk_page {
     size_t values_end, defs_end, reps_end; /* in the chunk's buffers */
     uint32_t levels, values;               /* values: those that are not null */

@@ -219,7 +219,6 @@ static void put_bytes(struct parquet_writer *w, size_t col, const void *p, size_
     }
     uint32_t size = (uint32_t)(c->values.len - start - 4);
     memcpy(c->values.p + start, &size, 4);
-    bounds_string(&c->bounds, c->values.p, start + 4, size);
     end_value(w, c, size + 4);
 }
 
