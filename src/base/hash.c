@@ -1,5 +1,6 @@
 /* hash.c - thin covers over OpenSSL, xxhash and zlib. */
 #include "base/hash.h"
+#include "base/crc.h"
 
 #include <assert.h>
 #include <openssl/evp.h>
@@ -11,9 +12,19 @@ uint64_t hash64(const void *p, size_t n)
     return XXH3_64bits(p, n);
 }
 
+/* zlib inverts the register before and after; 0xffffffff therefore starts it at 0. */
 uint32_t hash_crc32(uint32_t crc, const void *p, size_t n)
 {
-    return (uint32_t)crc32_z(crc, p, n);
+    const unsigned char *bytes = p;
+    if (!n) return crc;
+    if (n >= 256 && isa_best() >= ISA_AVX2 && __builtin_cpu_supports("pclmul")) {
+        unsigned char rest[16];
+        size_t done = crc_fold(rest, ~crc, bytes, n);
+        crc = (uint32_t)crc32_z(0xffffffff, rest, sizeof rest);
+        bytes += done, n -= done;
+        if (!n) return crc;
+    }
+    return (uint32_t)crc32_z(crc, bytes, n);
 }
 
 void sha256_init(struct sha256 *h)

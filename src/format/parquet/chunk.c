@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CODEC_LOOK = 64 << 10 };
+
 static const struct {
     enum physical physical;
     size_t width;   /* bytes in PLAIN; 0 when they vary */
@@ -79,6 +81,8 @@ void chunk_end_page(struct chunk *c)
     c->open.reps_end = c->reps.len;
     vec_push(c->pages, c->npages, c->pages_cap);
     c->pages[c->npages++] = c->open;
+    c->levels += c->open.levels;
+    c->count += c->open.values;
     c->open = (struct chunk_page){0};
 }
 
@@ -97,13 +101,28 @@ static void clear(struct chunk *c)
 
 enum { TEXT_LIMIT = 64 };
 
-void bounds_string(struct bounds *b, const char *values, size_t at, size_t n)
+/* Most strings are settled by their first eight bytes; a shorter one counts as padded with zeros,
+ * which orders it at worst as equal. */
+static uint64_t head_of(const char *p, size_t n)
+{
+    uint64_t v = 0;
+    if (n >= 8)
+        memcpy(&v, p, 8);
+    else
+        memcpy(&v, p, n);
+    return __builtin_bswap64(v);
+}
+
+static void bounds_string(struct bounds *b, const char *values, size_t at, size_t n)
 {
     const char *p = values + at;
-    if (!b->any || strings_compare(p, n, values + b->low_at, b->low_size) < 0)
-        b->low_at = at, b->low_size = n;
-    if (!b->any || strings_compare(p, n, values + b->high_at, b->high_size) > 0)
-        b->high_at = at, b->high_size = n;
+    uint64_t head = head_of(p, n);
+    if (!b->any ||
+        (head <= b->low_head && strings_compare(p, n, values + b->low_at, b->low_size) < 0))
+        b->low_at = at, b->low_size = n, b->low_head = head;
+    if (!b->any ||
+        (head >= b->high_head && strings_compare(p, n, values + b->high_at, b->high_size) > 0))
+        b->high_at = at, b->high_size = n, b->high_head = head;
     b->any = 1;
 }
 
@@ -219,8 +238,7 @@ static int write_page(struct chunk_output *o, enum codec codec, enum page_type t
         levels.n = 0;
         values = (struct part){o->packed.p, o->packed.len};
     }
-    uint32_t crc = levels.n ? hash_crc32(0, levels.p, levels.n) : 0;
-    if (values.n) crc = hash_crc32(crc, values.p, values.n);
+    uint32_t crc = hash_crc32(hash_crc32(0, levels.p, levels.n), values.p, values.n);
     page_header(o, type, raw, levels.n + values.n, crc, count, encoding);
     *raw_total += o->header.len + raw;
     int rc = emit(o, o->header.p, o->header.len);
@@ -250,13 +268,14 @@ static struct part page_parts(const struct chunk *c, struct chunk_output *o, siz
     return (struct part){o->body.p, o->body.len};
 }
 
-/* The chunk's codec: the file's, unless its first page hardly shrinks. */
+/* The chunk's codec: the file's, unless the beginning of its first page hardly shrinks. */
 static enum codec choose_codec(const struct chunk *c, struct chunk_output *o, int dictionary)
 {
     if (o->codec == CODEC_NONE || !c->npages) return CODEC_NONE;
     struct part values =
         dictionary ? (struct part){o->dict.plain.p, o->dict.plain.len} : page_parts(c, o, 0, 0, 0);
     if (!values.n) return o->codec;
+    if (values.n > CODEC_LOOK) values.n = CODEC_LOOK;
     codec_pack(&o->state, &o->packed, o->codec, o->level, values.p, values.n);
     return o->packed.len < values.n - values.n / 16 ? o->codec : CODEC_NONE;
 }
@@ -289,11 +308,27 @@ static int write_pages(struct chunk *c, struct chunk_output *o, struct written *
     return rc;
 }
 
-static void add_statistics(const struct chunk *c, struct chunk_output *o, struct thrift_out *t)
+/* The bounds of strings, over the dictionary's entries where there is one. */
+static const char *bound_strings(struct chunk *c, const struct dict *d, int dictionary)
+{
+    const struct str *all = dictionary ? &d->plain : &c->values;
+    uint32_t size;
+    for (size_t at = 0; at < all->len; at += 4 + (size_t)size) {
+        memcpy(&size, all->p + at, 4);
+        bounds_string(&c->bounds, all->p, at + 4, size);
+    }
+    return all->p;
+}
+
+static void add_statistics(struct chunk *c, struct chunk_output *o, struct thrift_out *t,
+                           int dictionary)
 {
     struct bounds_text *b = &o->bounds;
+    const char *values = NULL;
     if (c->type == PARQUET_FLOATS) return;
-    bounds_encode(b, &c->bounds, c->type, c->values.p);
+    if (c->type == PARQUET_STRING || c->type == PARQUET_BINARY)
+        values = bound_strings(c, &o->dict, dictionary);
+    bounds_encode(b, &c->bounds, c->type, values);
     thrift_begin(t, 12);
     thrift_int(t, 3, THRIFT_I64, (int64_t)c->nulls);
     if (b->has_high) thrift_bytes(t, 5, b->high.p, b->high.len);
@@ -303,7 +338,7 @@ static void add_statistics(const struct chunk *c, struct chunk_output *o, struct
     thrift_end(t);
 }
 
-static void add_metadata(const struct chunk *c, struct chunk_output *o, struct thrift_out *t,
+static void add_metadata(struct chunk *c, struct chunk_output *o, struct thrift_out *t,
                          const struct written *w)
 {
     int list = c->type == PARQUET_FLOATS;
@@ -324,7 +359,7 @@ static void add_metadata(const struct chunk *c, struct chunk_output *o, struct t
     thrift_int(t, 7, THRIFT_I64, (int64_t)(o->at - w->start));
     thrift_int(t, 9, THRIFT_I64, (int64_t)w->data_start);
     if (w->dictionary) thrift_int(t, 11, THRIFT_I64, (int64_t)w->start);
-    add_statistics(c, o, t);
+    add_statistics(c, o, t, w->dictionary);
     thrift_end(t);
     thrift_end(t);
 }

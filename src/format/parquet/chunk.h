@@ -16,6 +16,7 @@ struct bounds {
     int64_t least, most;
     double low, high;
     size_t low_at, low_size, high_at, high_size;
+    uint64_t low_head, high_head; /* their first eight bytes, as one number in string order */
 };
 
 static inline void bounds_int(struct bounds *b, int64_t v)
@@ -33,12 +34,9 @@ static inline void bounds_real(struct bounds *b, double v)
     b->any = 1;
 }
 
-/* The string of n bytes at values + at. */
-void bounds_string(struct bounds *b, const char *values, size_t at, size_t n);
-
 struct chunk_page {
     size_t values_end, defs_end, reps_end; /* in the chunk's buffers */
-    uint32_t rows, levels, values;         /* values: those that are not null */
+    uint32_t levels, values;               /* values: those that are not null */
 };
 
 struct chunk {
@@ -52,7 +50,8 @@ struct chunk {
     struct rle_out def, rep;
     struct chunk_page *pages, open;
     size_t npages, pages_cap, page_start; /* page_start: of the open page, in values */
-    size_t rows, levels, nulls, count;    /* count: values that are not null */
+    size_t rows, levels, nulls, count;    /* count: values that are not null; levels and count
+                                             without the open page */
     struct bounds bounds;
 };
 

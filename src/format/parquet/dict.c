@@ -80,9 +80,12 @@ int dict_build(struct dict *d, const char *values, size_t bytes, size_t n, size_
         d->indices = mem_resize(d->indices, mem_mul(n, sizeof *d->indices));
     }
     grow(d, 4096, width);
+    const char *last = NULL; /* values often come in runs */
     for (size_t i = 0; i < n; i++) {
         size_t size = size_of(values, width);
-        d->indices[i] = find_or_add(d, values, size, width);
+        int again = last && size_of(last, width) == size && !memcmp(last, values, size);
+        d->indices[i] = again ? d->indices[i - 1] : find_or_add(d, values, size, width);
+        last = values;
         values += size;
         if (d->plain.len > MAX_BYTES || (i == LOOK && d->count > LOOK / 4 * 3)) return 0;
         if (d->count * 2 > d->nslots) grow(d, d->nslots * 2, width);

@@ -31,7 +31,7 @@ enum parquet_codec { PARQUET_SNAPPY, PARQUET_ZSTD, PARQUET_NONE };
  * the writer holds about two row groups' bytes at most. */
 struct parquet_options {
     enum parquet_codec codec;
-    int level;                   /* zstd; default 3 */
+    int level;                   /* zstd; default 1 */
     size_t row_group_bytes;      /* of values as held in memory; default 32 MiB */
     size_t row_group_rows;       /* default 1 Mi */
     size_t page_bytes;           /* default 1 MiB */

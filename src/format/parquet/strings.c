@@ -25,6 +25,10 @@ static int step(const unsigned char *p, size_t n)
 static size_t ascii_prefix(const unsigned char *p, size_t n)
 {
     size_t i = 0;
+    for (uint64_t v[4]; i + 32 <= n; i += 32) {
+        memcpy(v, p + i, 32);
+        if ((v[0] | v[1] | v[2] | v[3]) & 0x8080808080808080u) break;
+    }
     for (uint64_t v; i + 8 <= n; i += 8) {
         memcpy(&v, p + i, 8);
         if (v & 0x8080808080808080u) break;

@@ -84,7 +84,7 @@ int parquet_writer_new(struct parquet_writer **out, struct sink *sink,
     w->group_rows = o.row_group_rows ? o.row_group_rows : 1 << 20;
     w->out = (struct chunk_output){.sink = sink,
                                    .codec = codecs[o.codec],
-                                   .level = o.level ? o.level : 3,
+                                   .level = o.level ? o.level : 1,
                                    .no_dictionary = o.no_dictionary};
     w->metadata = copy_texts(o.metadata);
     w->out.at = 4;
@@ -115,7 +115,7 @@ uint64_t parquet_rows_written(const struct parquet_writer *w)
 
 /* ---- values ---- */
 
-static struct chunk *begin(struct parquet_writer *w, size_t col)
+static inline struct chunk *begin(struct parquet_writer *w, size_t col)
 {
     assert(col < w->count && !w->finished);
     struct chunk *c = &w->chunks[col];
@@ -124,24 +124,30 @@ static struct chunk *begin(struct parquet_writer *w, size_t col)
     return c;
 }
 
-static void end(struct parquet_writer *w, struct chunk *c, size_t levels, size_t values,
-                size_t bytes)
+static inline void end(struct parquet_writer *w, struct chunk *c, size_t levels, size_t values,
+                       size_t bytes)
 {
     w->bytes += bytes + 1;
     c->rows++;
-    c->levels += levels;
-    c->count += values;
-    c->open.rows++;
     c->open.levels += (uint32_t)levels;
     c->open.values += (uint32_t)values;
     if (c->values.len - c->page_start >= c->page_bytes || c->open.levels >= PAGE_LEVELS)
         chunk_end_page(c);
 }
 
-static void end_value(struct parquet_writer *w, struct chunk *c, size_t bytes)
+static inline void end_value(struct parquet_writer *w, struct chunk *c, size_t bytes)
 {
     if (c->nullable) rle_put(&c->def, &c->defs, 1, 1);
     end(w, c, 1, 1, bytes);
+}
+
+/* Room for n more bytes of values, counted as there. */
+static inline char *append(struct chunk *c, size_t n)
+{
+    if (unlikely(c->values.cap - c->values.len <= n)) str_reserve(&c->values, n);
+    char *p = c->values.p + c->values.len;
+    c->values.len += n;
+    return p;
 }
 
 static void complain(struct parquet_writer *w, size_t col, const char *what)
@@ -163,7 +169,7 @@ void parquet_put_bool(struct parquet_writer *w, size_t col, int value)
 {
     struct chunk *c = begin(w, col);
     assert(c->type == PARQUET_BOOL);
-    str_putc(&c->values, value != 0);
+    *append(c, 1) = value != 0;
     bounds_int(&c->bounds, value != 0);
     end_value(w, c, 1);
 }
@@ -172,22 +178,31 @@ void parquet_put_int(struct parquet_writer *w, size_t col, int64_t value)
 {
     struct chunk *c = begin(w, col);
     assert(c->type == PARQUET_INT32 || c->type == PARQUET_INT64);
-    size_t size = c->type == PARQUET_INT32 ? 4 : 8;
-    if (size == 4 && value != (int32_t)value) complain(w, col, "has a value beyond 32 bits");
-    str_add(&c->values, &value, size);
     bounds_int(&c->bounds, value);
-    end_value(w, c, size);
+    if (c->type == PARQUET_INT64) {
+        memcpy(append(c, 8), &value, 8);
+        end_value(w, c, 8);
+        return;
+    }
+    if (value != (int32_t)value) complain(w, col, "has a value beyond 32 bits");
+    memcpy(append(c, 4), &value, 4); /* little-endian, as the whole program */
+    end_value(w, c, 4);
 }
 
 void parquet_put_real(struct parquet_writer *w, size_t col, double value)
 {
     struct chunk *c = begin(w, col);
     assert(c->type == PARQUET_FLOAT || c->type == PARQUET_DOUBLE);
+    if (c->type == PARQUET_DOUBLE) {
+        bounds_real(&c->bounds, value);
+        memcpy(append(c, 8), &value, 8);
+        end_value(w, c, 8);
+        return;
+    }
     float narrow = (float)value;
-    size_t size = c->type == PARQUET_FLOAT ? sizeof narrow : sizeof value;
-    str_add(&c->values, c->type == PARQUET_FLOAT ? (void *)&narrow : (void *)&value, size);
-    bounds_real(&c->bounds, c->type == PARQUET_FLOAT ? narrow : value);
-    end_value(w, c, size);
+    bounds_real(&c->bounds, narrow);
+    memcpy(append(c, 4), &narrow, 4);
+    end_value(w, c, 4);
 }
 
 static void put_bytes(struct parquet_writer *w, size_t col, const void *p, size_t n)
@@ -195,17 +210,15 @@ static void put_bytes(struct parquet_writer *w, size_t col, const void *p, size_
     struct chunk *c = begin(w, col);
     if (n > PARQUET_VALUE_LIMIT) complain(w, col, "has a value above 256 MiB"), n = 0;
     size_t start = c->values.len;
-    uint32_t size = (uint32_t)n;
-    str_reserve(&c->values, n + 4);
-    str_add(&c->values, &size, 4);
-    if (c->type == PARQUET_BINARY || strings_valid(p, n)) {
-        str_add(&c->values, p, n);
+    if (c->type == PARQUET_BINARY || likely(strings_valid(p, n))) {
+        char *to = append(c, n + 4);
+        if (n) memcpy(to + 4, p, n);
     } else {
+        append(c, 4);
         strings_repair(&c->values, p, n);
-        size = (uint32_t)(c->values.len - start - 4);
-        memcpy(c->values.p + start, &size, 4);
     }
-    bounds_string(&c->bounds, c->values.p, start + 4, size);
+    uint32_t size = (uint32_t)(c->values.len - start - 4);
+    memcpy(c->values.p + start, &size, 4);
     end_value(w, c, size + 4);
 }
 
