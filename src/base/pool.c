@@ -112,6 +112,45 @@ void pool_for(struct pool *p, size_t n, void (*fn)(void *, size_t, int), void *a
     pthread_mutex_unlock(&p->lock);
 }
 
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t room;
+    uint64_t budget, taken;
+};
+
+struct gate *gate_new(uint64_t budget)
+{
+    struct gate *g = mem_alloc(sizeof *g);
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->room, NULL);
+    g->budget = budget;
+    return g;
+}
+
+void gate_free(struct gate *g)
+{
+    if (!g) return;
+    pthread_mutex_destroy(&g->lock);
+    pthread_cond_destroy(&g->room);
+    free(g);
+}
+
+void gate_take(struct gate *g, uint64_t n)
+{
+    pthread_mutex_lock(&g->lock);
+    while (g->taken && g->taken + n > g->budget) pthread_cond_wait(&g->room, &g->lock);
+    g->taken += n;
+    pthread_mutex_unlock(&g->lock);
+}
+
+void gate_give(struct gate *g, uint64_t n)
+{
+    pthread_mutex_lock(&g->lock);
+    g->taken -= n;
+    pthread_cond_broadcast(&g->room);
+    pthread_mutex_unlock(&g->lock);
+}
+
 struct queue {
     pthread_mutex_t lock;
     pthread_cond_t room, item;

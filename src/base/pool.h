@@ -15,6 +15,14 @@ int pool_size(const struct pool *p);
  * pool runs the loop in place. */
 void pool_for(struct pool *p, size_t n, void (*fn)(void *arg, size_t i, int worker), void *arg);
 
+/* A budget shared by threads: take waits until that much is free. More than the whole budget
+ * waits until it is the only one. */
+struct gate;
+struct gate *gate_new(uint64_t budget);
+void gate_free(struct gate *g);
+void gate_take(struct gate *g, uint64_t n);
+void gate_give(struct gate *g, uint64_t n);
+
 /* A bounded queue of pointers. push waits for room, pop for an item. queue_close lets
  * consumers drain what is left and then see the end; queue_stop also drops what waits,
  * so that both sides return at once. */

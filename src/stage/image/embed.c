@@ -80,6 +80,10 @@ static const struct opt options[] = {
      OPT_PEER},
     {"enable-wandb", NULL, 0, OPT_BOOL, AT(enable_wandb), "false", "BOOL",
      "true is refused: see --json", OPT_PEER},
+    {"input-dataset", NULL, 0, OPT_STR, AT(input), NULL, "INPUT", "the same as the argument INPUT",
+     OPT_PEER},
+    {"output-folder", NULL, 0, OPT_STR, AT(output), NULL, "PLACE", "the same as the argument PLACE",
+     OPT_PEER},
     {"wandb-project", NULL, 0, OPT_STR, AT(wandb_project), NULL, "NAME",
      "ignored without --enable-wandb", OPT_PEER},
     OPT_END};
@@ -339,7 +343,8 @@ static void plan_stage(struct embedder *e)
     if ((size_t)readers > e->ntodo) readers = (int)e->ntodo;
     uint64_t memory = e->o->common.memory ? e->o->common.memory : 512ull << 20;
     e->chunk_cap = chunk_size(e);
-    e->budget = (size_t)(memory / 4);
+    e->budget = (size_t)(memory / 16);
+    e->decoding = gate_new(memory / 2);
     s->nitems = 2 * e->device->lanes + decoders + readers + 1;
     s->arg = e;
     s->boxes = 4;
@@ -371,14 +376,25 @@ static int run_stage(struct embedder *e)
     return rc;
 }
 
+/* INPUT... PLACE as arguments, or either by clip-retrieval's option. */
+static int open_ends(struct embedder *e, const char **args, int nargs)
+{
+    const char *place = e->o->output ? e->o->output : nargs ? args[--nargs] : NULL;
+    const char **words = e->o->input ? &e->o->input : args;
+    if (e->o->input && nargs)
+        return err_set(ERR_USAGE, "inputs are given twice: %s and --input-dataset", args[0]);
+    if (e->o->input) nargs = 1;
+    if (!place || !nargs)
+        return err_set(ERR_USAGE, "embed takes INPUT... PLACE; see darkroom embed --help");
+    int rc = embed_open_inputs(e, words, nargs);
+    if (!rc) rc = plan_partitions(e);
+    return rc ? rc : place_open(&e->place, place, 1);
+}
+
 static int prepare(struct embedder *e, const char **args, int nargs)
 {
     int rc = check_options(e->o);
-    if (!rc && nargs < 2)
-        rc = err_set(ERR_USAGE, "embed takes INPUT... PLACE; see darkroom embed --help");
-    if (!rc) rc = embed_open_inputs(e, args, nargs - 1);
-    if (!rc) rc = plan_partitions(e);
-    if (!rc) rc = place_open(&e->place, args[nargs - 1], 1);
+    if (!rc) rc = open_ends(e, args, nargs);
     if (!rc) rc = open_model(e);
     e->metadata = e->o->metadata || e->o->enable_metadata;
     e->image_keys = e->o->image_key ? e->o->image_key : SAMPLE_PICTURES;
@@ -410,6 +426,7 @@ static int judge(struct embedder *e)
 static void release(struct embedder *e)
 {
     for (int i = 0; e->chunks && i < e->stage.nitems; i++) chunk_release(&e->chunks[i]);
+    gate_free(e->decoding);
     free(e->chunks);
     free(e->stage.items);
     free(e->todo);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/pool.h"
 #include "data/folder.h"
 #include "data/inputs.h"
 #include "data/metadata.h"
@@ -25,6 +26,7 @@
 
 struct embed_options {
     struct common common;
+    const char *input, *output; /* clip-retrieval's names for INPUT and PLACE */
     const char *model, *model_dir, *vocab, *image_key, *caption_key, *max_bad;
     int activation, input_format, dtype;
     int64_t image_size, batch_size, write_batch_size, partition_count, samples_per_shard, decoders;
@@ -104,7 +106,8 @@ struct embedder {
     pthread_mutex_t lock; /* parts, held */
     pthread_cond_t room;
     struct partition *parts;
-    size_t held, budget; /* bytes of undecoded members under way */
+    size_t held, budget;   /* bytes of undecoded members under way */
+    struct gate *decoding; /* memory of pictures being decoded */
 
     struct stage stage;
     struct chunk *chunks;

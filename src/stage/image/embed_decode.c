@@ -2,6 +2,7 @@
  * that this box can one day be a sandboxed process. Good samples are packed without holes. */
 #include "stage/image/embed.h"
 #include "base/mem.h"
+#include "image/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,12 @@ static int decode_image(struct embedder *e, struct decoder *d, struct chunk *c, 
     struct picture_info info;
     if (!m) return err_bad(BAD_MISSING_IMAGE, "no picture among the sample's files");
     size_t pixels = (size_t)e->prep.size * (size_t)e->prep.size * 3;
+    uint64_t cost = image_cost(m->data, m->size);
+    gate_take(e->decoding, cost);
     int rc = prep_run(c->pixels + pixels * (size_t)c->rows, &info, m->data, m->size, &e->prep,
                       &d->scratch);
     arena_relax(&d->scratch);
+    gate_give(e->decoding, cost);
     if (rc) return rc;
     s->width = info.width;
     s->height = info.height;

@@ -117,7 +117,7 @@ static void shard_done(struct embedder *e, struct reader *r)
 {
     receipt_add(&r->part->receipt.inputs, embed_input_name(e, r->current), shard_size(r->shard),
                 shard_sha256(r->shard));
-    atomic_fetch_add(&e->bytes_read, (long long)(shard_size(r->shard) - r->seen));
+    atomic_fetch_add(&e->bytes_read, (long long)shard_size(r->shard) - (long long)r->seen);
     shard_close(r->shard);
     r->shard = NULL;
 }
@@ -134,6 +134,10 @@ static int take_sample(struct embedder *e, struct reader *r, struct chunk *c)
 {
     struct slot *s = slot_add(c, embed_input_name(e, r->current));
     int rc = shard_next(r->shard, &s->sample, &c->bytes);
+    if (rc == 0 && s->sample.offset > r->seen) {
+        atomic_fetch_add(&e->bytes_read, (long long)(s->sample.offset - r->seen));
+        r->seen = s->sample.offset;
+    }
     if (rc == 0) {
         s->image_path = s->sample.key;
         c->held += sample_bytes(&s->sample);
