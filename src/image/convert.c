@@ -2,6 +2,7 @@
  * profile; 16-bit grey is clipped, not scaled; transparent pixels are weighted by their alpha
  * while they are resized. */
 #include "image/convert.h"
+#include "image/resize.h"
 
 #include <string.h>
 
@@ -77,13 +78,6 @@ static void unscale_pixel(uint8_t *rgb, const uint8_t *p)
     }
 }
 
-/* Four bytes at a step of three; the fourth is overwritten by the next pixel. */
-static void drop_fourth(uint8_t *rgb, const uint8_t *p, int n)
-{
-    for (int i = 0; i < n - 1; i++) memcpy(rgb + 3 * (size_t)i, p + 4 * (size_t)i, 4);
-    if (n > 0) memcpy(rgb + 3 * (size_t)(n - 1), p + 4 * (size_t)(n - 1), 3);
-}
-
 void convert_to_rgb(uint8_t *rgb, const uint8_t *p, int n, enum image_mode mode)
 {
     if (mode == IMAGE_CMYK)
@@ -91,5 +85,5 @@ void convert_to_rgb(uint8_t *rgb, const uint8_t *p, int n, enum image_mode mode)
     else if (mode == IMAGE_LA || mode == IMAGE_RGBA)
         for (int i = 0; i < n; i++) unscale_pixel(rgb + 3 * (size_t)i, p + 4 * (size_t)i);
     else
-        drop_fourth(rgb, p, n);
+        resize_plain.drop(rgb, p, n);
 }

@@ -74,6 +74,10 @@ static void feed_rows(void *ctx, uint8_t *const *rows, int n)
 static void feed_result(uint8_t *rgb, const struct feed *f, int size)
 {
     enum image_mode mode = f->convert_first ? IMAGE_RGB : f->im->mode;
+    if (mode == IMAGE_RGB || mode == IMAGE_L) {
+        resize_rgb(rgb, &f->resize);
+        return;
+    }
     for (int y = 0; y < size; y++)
         convert_to_rgb(rgb + 3 * (size_t)size * (size_t)y,
                        f->resize.out + f->resize.out_stride * (size_t)y, size, mode);

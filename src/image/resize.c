@@ -40,30 +40,48 @@ static void axis_weigh(struct axis *x, int i, double scale, enum prep_filter fil
         x->k[(size_t)i * (size_t)x->taps + (size_t)t] = fixed_point(w[t]);
 }
 
-/* The digits of `group` neighbouring weights of output o from `tap` on: out[d] holds digit d, the
- * highest first, of each weight, side by side in 32 bits. Zero outside the taps. */
-static void weight_digits(uint32_t *out, const struct axis *x, int o, int tap,
-                          const struct resize_kernels *f)
+/* Weight `tap` of output o; zero outside the taps. */
+static int32_t weight(const struct axis *x, int o, int tap)
 {
-    int width = 32 / f->group, bits = f->digit_bits;
-    uint32_t mask = width == 16 ? 0xffff : 0xff;
-    for (int d = 0; d < f->digits; d++) out[d] = 0;
-    for (int i = 0; i < f->group; i++, tap++) {
-        if (tap < 0 || tap >= x->taps) continue;
-        int32_t k = x->k[(size_t)o * (size_t)x->taps + (size_t)tap], half = 1 << (bits - 1);
-        for (int d = f->digits - 1; d >= 0; d--) {
-            int32_t low = d ? ((k + half) & (2 * half - 1)) - half : k;
-            out[d] |= ((uint32_t)low & mask) << width * i;
-            k = (k - low) >> bits;
-        }
+    return tap < 0 || tap >= x->taps ? 0 : x->k[(size_t)o * (size_t)x->taps + (size_t)tap];
+}
+
+/* Two neighbouring weights from `tap` on: k = high * 2^15 + low, the halves side by side. */
+static void digits_of_pair(uint32_t *out, const struct axis *x, int o, int tap)
+{
+    int32_t a = weight(x, o, tap), b = weight(x, o, tap + 1);
+    int32_t low_a = ((a + (1 << 14)) & 0x7fff) - (1 << 14);
+    int32_t low_b = ((b + (1 << 14)) & 0x7fff) - (1 << 14);
+    out[0] = (uint16_t)((a - low_a) >> 15) | (uint32_t)((b - low_b) >> 15) << 16;
+    out[1] = (uint16_t)low_a | (uint32_t)low_b << 16;
+}
+
+/* Four neighbouring weights from `tap` on: three signed bytes each, the highest first. Adding 128
+ * to every digit makes the digits plain bytes of the sum. */
+static void digits_of_quad(uint32_t *out, const struct axis *x, int o, int tap)
+{
+    uint32_t u[4];
+    for (int i = 0; i < 4; i++) u[i] = ((uint32_t)weight(x, o, tap + i) + 0x808080u) ^ 0x808080u;
+    for (int d = 0; d < 3; d++) {
+        int shift = 16 - 8 * d;
+        out[d] = (u[0] >> shift & 255) | (u[1] >> shift & 255) << 8 | (u[2] >> shift & 255) << 16 |
+                 (u[3] >> shift & 255) << 24;
     }
+}
+
+static void weight_digits(uint32_t *out, const struct axis *x, int o, int tap, int group)
+{
+    if (group == 4)
+        digits_of_quad(out, x, o, tap);
+    else
+        digits_of_pair(out, x, o, tap);
 }
 
 /* A block is eight taps of four channels, 32 bytes, in two lanes of four taps. The weights of its
  * `group`-th part of each lane make one vector a digit, every word repeated for the channels.
  * Near the right edge the blocks start earlier, so that no load passes the row by 32 bytes.
  * Outputs are rounded up to four, the extra ones of weight 0. */
-static void axis_pack_across(struct axis *x, const struct resize_kernels *f, struct arena *a)
+static void axis_pack_blocks(struct axis *x, const struct resize_kernels *f, struct arena *a)
 {
     int outputs = (x->count + 3) / 4 * 4, last = x->hi - x->lo - 8 * x->blocks;
     int parts = 4 / f->group;
@@ -78,7 +96,7 @@ static void axis_pack_across(struct axis *x, const struct resize_kernels *f, str
             for (int i = 0; i < 2 * parts; i++) {
                 int lane = i / parts, part = i % parts;
                 int tap = 8 * b + 4 * lane + f->group * part - (x->start[o] - x->from[o]);
-                weight_digits(word, x, o, tap, f);
+                weight_digits(word, x, o, tap, f->group);
                 for (int d = 0; d < f->digits; d++)
                     for (int c = 0; c < 4; c++)
                         p[8 * (part * f->digits + d) + 4 * lane + c] = word[d];
@@ -87,13 +105,14 @@ static void axis_pack_across(struct axis *x, const struct resize_kernels *f, str
 }
 
 /* One word a digit for each group of taps. */
-static void axis_pack_down(struct axis *y, const struct resize_kernels *f, struct arena *a)
+static void axis_pack_groups(struct axis *y, const struct resize_kernels *f, struct arena *a)
 {
     y->groups = (y->taps + f->group - 1) / f->group;
-    size_t words = (size_t)y->count * (size_t)y->groups * (size_t)f->digits;
-    uint32_t *p = y->pack = arena_alloc(a, words * sizeof *y->pack);
+    size_t words = (size_t)(y->count + 3) * (size_t)y->groups * (size_t)f->digits;
+    uint32_t *p = y->pack = arena_zalloc(a, words * sizeof *y->pack);
     for (int o = 0; o < y->count; o++)
-        for (int t = 0; t < y->groups; t++, p += f->digits) weight_digits(p, y, o, t * f->group, f);
+        for (int t = 0; t < y->groups; t++, p += f->digits)
+            weight_digits(p, y, o, t * f->group, f->group);
 }
 
 void axis_init(struct axis *x, int in, int out, int first, int count, enum prep_filter filter,
@@ -102,7 +121,7 @@ void axis_init(struct axis *x, int in, int out, int first, int count, enum prep_
     *x = (struct axis){.in = in, .out = out, .first = first, .count = count};
     double scale = (double)in / out;
     double support = (filter == FILTER_BILINEAR ? 1.0 : 2.0) * (scale < 1.0 ? 1.0 : scale);
-    x->start = arena_alloc(a, (size_t)count * sizeof *x->start);
+    x->start = arena_zalloc(a, (size_t)(count + 3) * sizeof *x->start);
     x->len = arena_alloc(a, (size_t)count * sizeof *x->len);
     for (int i = 0; i < count; i++) {
         double center = (first + i + 0.5) * scale;
@@ -127,8 +146,10 @@ static uint8_t clamp_sum(int32_t sum)
     return (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
 }
 
-static void across_plain(uint8_t *const *out, const uint8_t *const *in, const struct axis *x)
+static void across_plain(uint8_t *const *out, const uint8_t *const *in, const struct axis *x,
+                         uint8_t *scratch)
 {
+    (void)scratch;
     for (int r = 0; r < RESIZE_BATCH; r++)
         for (int o = 0; o < x->count; o++) {
             const uint8_t *p = in[r] + 4 * (size_t)x->start[o];
@@ -152,7 +173,14 @@ static void down_plain(uint8_t *out, const uint8_t *const *rows, const struct ax
     }
 }
 
-const struct resize_kernels resize_plain = {1, 1, 0, across_plain, down_plain};
+/* Four bytes at a step of three; the fourth is overwritten by the next pixel. */
+static void drop_plain(uint8_t *rgb, const uint8_t *rgbx, int n)
+{
+    for (int i = 0; i < n - 1; i++) memcpy(rgb + 3 * (size_t)i, rgbx + 4 * (size_t)i, 4);
+    if (n > 0) memcpy(rgb + 3 * (size_t)(n - 1), rgbx + 4 * (size_t)(n - 1), 3);
+}
+
+const struct resize_kernels resize_plain = {1, 1, 0, across_plain, down_plain, drop_plain};
 
 static const struct resize_kernels *kernels_best(void)
 {
@@ -178,11 +206,15 @@ void resize_init(struct resize *r, const struct resize_plan *p, struct arena *a)
     axis_init(&r->y, p->in_height, p->out_height, p->y, p->size, p->filter, a);
     r->y.groups = r->y.taps;
     if (r->kernels != &resize_plain) {
-        axis_pack_across(&r->x, r->kernels, a);
-        axis_pack_down(&r->y, r->kernels, a);
+        if (r->kernels->blocks)
+            axis_pack_blocks(&r->x, r->kernels, a);
+        else
+            axis_pack_groups(&r->x, r->kernels, a);
+        axis_pack_groups(&r->y, r->kernels, a);
     }
     r->out_stride = 4 * (size_t)p->size;
     r->out = arena_alloc(a, r->out_stride * (size_t)p->size + ROW_PAD);
+    r->scratch = arena_zalloc(a, 16 * (size_t)(r->x.hi - r->x.lo + r->x.taps + 8));
     r->spare = arena_alloc(a, r->out_stride + ROW_PAD);
     size_t row = 4 * (size_t)(r->down_first ? r->x.hi - r->x.lo : p->size) + ROW_PAD;
     r->middle = arena_alloc(a, row + ROW_PAD);
@@ -207,7 +239,7 @@ static void resize_emit(struct resize *r)
     r->kernels->down(r->middle, r->taps, &r->y, o, 4 * (r->x.hi - r->x.lo));
     uint8_t *const outs[RESIZE_BATCH] = {out, r->spare, r->spare, r->spare};
     const uint8_t *const ins[RESIZE_BATCH] = {r->middle, r->middle, r->middle, r->middle};
-    r->kernels->across(outs, ins, &r->x);
+    r->kernels->across(outs, ins, &r->x, r->scratch);
 }
 
 void resize_push(struct resize *r, uint8_t *const *rows, int n)
@@ -219,7 +251,7 @@ void resize_push(struct resize *r, uint8_t *const *rows, int n)
         outs[i] = i < n ? r->ring[(r->rows_in + i) % r->ring_rows] : r->spare;
     }
     if (!r->down_first)
-        r->kernels->across(outs, ins, &r->x);
+        r->kernels->across(outs, ins, &r->x, r->scratch);
     else
         for (int i = 0; i < n; i++) memcpy(outs[i], rows[i], 4 * (size_t)(r->x.hi - r->x.lo));
     r->rows_in += n;
@@ -272,4 +304,9 @@ void resize_nearest(int *index, int in, int out, int first, int count)
     double step = (double)in / out, at = step * 0.5;
     for (int o = 0; o < first + count; o++, at += step)
         if (o >= first) index[o - first] = (int)at < in ? (int)at : -1;
+}
+
+void resize_rgb(uint8_t *rgb, const struct resize *r)
+{
+    r->kernels->drop(rgb, r->out, r->x.count * r->y.count);
 }

@@ -20,11 +20,11 @@ struct axis {
     double *w;  /* [count, taps] weights, sum 1, zero past len */
     int32_t *k; /* [count, taps] the same in fixed point */
     /* What the vector kernels read, laid out by resize.c: */
-    int blocks;      /* across: ceil(taps / 8) */
-    int block_words; /* across: words of a block of weights */
-    int groups;      /* down: groups of neighbouring taps */
-    int *from;       /* across: [count] where the blocks of an output start, counted from lo */
-    uint32_t *pack;  /* across: [count, blocks, block_words]; down: [count, groups, digits] */
+    int groups;      /* groups of neighbouring taps */
+    int blocks;      /* ceil(taps / 8) */
+    int block_words; /* words of a block of weights */
+    int *from;       /* [count] where the blocks of an output start, counted from lo */
+    uint32_t *pack;  /* [count, blocks, block_words] or [count, groups, digits] */
 };
 
 void axis_init(struct axis *x, int in, int out, int first, int count, enum prep_filter filter,
@@ -45,8 +45,9 @@ struct resize {
     uint8_t **ring;       /* [ring_rows] rows between the passes */
     const uint8_t **taps; /* [tap_rows] scratch */
     int tap_rows;
-    uint8_t *spare;  /* a row nobody reads */
-    uint8_t *middle; /* down_first: one row after the vertical pass */
+    uint8_t *scratch; /* 16 bytes for each pixel of four rows, side by side */
+    uint8_t *spare;   /* a row nobody reads */
+    uint8_t *middle;  /* down_first: one row after the vertical pass */
     int ring_rows;
     int rows_in, rows_out;
     size_t out_stride;
@@ -59,6 +60,9 @@ void resize_init(struct resize *r, const struct resize_plan *plan, struct arena 
  * Rows must be readable 64 bytes past pixel x.hi. */
 void resize_push(struct resize *r, uint8_t *const *rows, int n);
 
+/* The result without its fourth channel: rgb [size, size, 3]. */
+void resize_rgb(uint8_t *rgb, const struct resize *r);
+
 /* The same for one 16-bit channel, in double as Pillow does it; whole source at once.
  * src is [in_height, in_width], out is [size, size]. */
 void resize_16(uint16_t *out, const uint16_t *src, const struct resize_plan *plan, struct arena *a);
@@ -67,16 +71,21 @@ void resize_16(uint16_t *out, const uint16_t *src, const struct resize_plan *pla
 void resize_nearest(int *index, int in, int out, int first, int count);
 
 /* The inner loops, one set per instruction set; all give the same bytes. A weight is cut into
- * `digits` of `digit_bits`, and `group` neighbouring taps are multiplied by a digit at once. */
+ * `digits`, and `group` neighbouring taps are multiplied by a digit at once. */
 struct resize_kernels {
-    int group, digits, digit_bits;
+    int group, digits;
+    int blocks; /* across wants blocks of weights, else groups as down does */
     /* Horizontal pass of four rows. May write up to three pixels past the end. */
-    void (*across)(uint8_t *const *out, const uint8_t *const *in, const struct axis *x);
+    void (*across)(uint8_t *const *out, const uint8_t *const *in, const struct axis *x,
+                   uint8_t *scratch);
     /* Vertical pass: output row o from group * groups rows of `bytes` bytes. May write up to 64
      * bytes past the end. */
     void (*down)(uint8_t *out, const uint8_t *const *rows, const struct axis *y, int o, int bytes);
+    /* n pixels R G B X -> R G B. */
+    void (*drop)(uint8_t *rgb, const uint8_t *rgbx, int n);
 };
+void resize_drop_avx2(uint8_t *rgb, const uint8_t *rgbx, int n);
 extern const struct resize_kernels resize_plain, resize_avx2, resize_avx512, resize_vnni;
-int resize_has_vnni(void); /* AVX-512 with byte dot products */
+int resize_has_vnni(void); /* AVX-512 with byte dot products and permutes */
 
 #endif

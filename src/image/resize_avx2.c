@@ -62,8 +62,10 @@ static inline __attribute__((always_inline)) void rows_across(uint8_t *const *ou
                         x->pack + 32 * (size_t)blocks * (size_t)o, blocks);
 }
 
-static void across_avx2(uint8_t *const *out, const uint8_t *const *in, const struct axis *x)
+static void across_avx2(uint8_t *const *out, const uint8_t *const *in, const struct axis *x,
+                        uint8_t *scratch)
 {
+    (void)scratch;
     if (x->blocks == 1)
         rows_across(out, in, x, 1);
     else if (x->blocks == 2)
@@ -108,4 +110,19 @@ static void down_avx2(uint8_t *out, const uint8_t *const *rows, const struct axi
     }
 }
 
-const struct resize_kernels resize_avx2 = {2, 2, 15, across_avx2, down_avx2};
+/* Eight pixels at a time; the store is 32 bytes for 24, so the last ones go one by one. */
+void resize_drop_avx2(uint8_t *rgb, const uint8_t *rgbx, int n)
+{
+    const __m256i drop = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0,
+                                          1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+    const __m256i close = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7);
+    int i = 0;
+    for (; n - i >= 11; i += 8) {
+        __m256i px = _mm256_loadu_si256((const __m256i *)(rgbx + 4 * (size_t)i));
+        px = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(px, drop), close);
+        _mm256_storeu_si256((__m256i *)(rgb + 3 * (size_t)i), px);
+    }
+    resize_plain.drop(rgb + 3 * (size_t)i, rgbx + 4 * (size_t)i, n - i);
+}
+
+const struct resize_kernels resize_avx2 = {2, 2, 1, across_avx2, down_avx2, resize_drop_avx2};

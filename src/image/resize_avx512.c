@@ -79,8 +79,10 @@ static inline __attribute__((always_inline)) void rows_across(uint8_t *const *ou
     }
 }
 
-static void across_avx512(uint8_t *const *out, const uint8_t *const *in, const struct axis *x)
+static void across_avx512(uint8_t *const *out, const uint8_t *const *in, const struct axis *x,
+                          uint8_t *scratch)
 {
+    (void)scratch;
     if (x->blocks == 1)
         rows_across(out, in, x, 1);
     else if (x->blocks == 2)
@@ -128,4 +130,4 @@ static void down_avx512(uint8_t *out, const uint8_t *const *rows, const struct a
         _mm512_storeu_si512(out + i, bytes_down(rows, pair, y->groups, i));
 }
 
-const struct resize_kernels resize_avx512 = {2, 2, 15, across_avx512, down_avx512};
+const struct resize_kernels resize_avx512 = {2, 2, 1, across_avx512, down_avx512, resize_drop_avx2};

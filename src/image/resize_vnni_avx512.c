@@ -1,30 +1,17 @@
 /* resize_vnni_avx512.c - the inner loops of resize.c with byte dot products: four taps at a time
- * against each of three 8-bit digits of their weights. About half the work of 16-bit pairs. */
+ * against each of three 8-bit digits of their weights. Across, four rows are first laid pixel by
+ * pixel side by side, so that one load holds four taps of all of them and no sum has to be
+ * gathered from parts of a register. */
 #include "image/resize.h"
 
 #include <immintrin.h>
 
-#define VNNI   __attribute__((target("avx512vnni")))
-#define INLINE static inline __attribute__((always_inline, target("avx512vnni")))
+#define VNNI   __attribute__((target("avx512vnni,avx512vbmi")))
+#define INLINE static inline __attribute__((always_inline, target("avx512vnni,avx512vbmi")))
 
 int resize_has_vnni(void)
 {
-    return __builtin_cpu_supports("avx512vnni");
-}
-
-/* Eight pixels of two rows, the channel bytes of four neighbours side by side. */
-INLINE __m512i two_rows(const uint8_t *a, const uint8_t *b)
-{
-    const __m512i by_channel =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-    __m512i px = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)a));
-    px = _mm512_inserti64x4(px, _mm256_loadu_si256((const __m256i *)b), 1);
-    return _mm512_shuffle_epi8(px, by_channel);
-}
-
-INLINE __m512i weights(const uint32_t *k)
-{
-    return _mm512_broadcast_i64x4(_mm256_load_si256((const __m256i *)k));
+    return __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi");
 }
 
 /* Sums by digit. */
@@ -46,34 +33,56 @@ INLINE __m512i join(struct sums s)
     return _mm512_add_epi32(_mm512_slli_epi32(upper, 8), s.low);
 }
 
-/* One output pixel of four rows, one row in each quarter. */
-INLINE __m512i pixel(const uint8_t *const *in, int from, const uint32_t *k, int blocks)
+INLINE __m512i finish(struct sums s)
 {
-    size_t at = 4 * (size_t)from;
-    const __m512i zero = _mm512_setzero_si512(), half = _mm512_set1_epi32(1 << (RESIZE_BITS - 2));
-    struct sums s = {zero, zero, half}, t = s;
-    for (int b = 0; b < blocks; b++, at += 32, k += 24) {
-        __m512i high = weights(k), mid = weights(k + 8), low = weights(k + 16);
-        s = add(s, two_rows(in[0] + at, in[1] + at), high, mid, low);
-        t = add(t, two_rows(in[2] + at, in[3] + at), high, mid, low);
-    }
-    __m512i v = join(s), u = join(t);
-    __m512i even = _mm512_shuffle_i32x4(v, u, 0x88), odd = _mm512_shuffle_i32x4(v, u, 0xdd);
-    return _mm512_srai_epi32(_mm512_add_epi32(even, odd), RESIZE_BITS);
+    return _mm512_srai_epi32(join(s), RESIZE_BITS);
 }
 
-INLINE void rows_across(uint8_t *const *out, const uint8_t *const *in, const struct axis *x,
-                        int blocks)
+/* n pixels of four rows -> [n][4 rows] pixels; up to three more are touched. */
+INLINE void interleave(uint8_t *out, const uint8_t *const *in, int n)
 {
-    const uint8_t *const rows[RESIZE_BATCH] = {in[0], in[1], in[2], in[3]};
+    const __m512i by_pixel =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    for (int i = 0; i < n; i += 4) {
+        size_t at = 4 * (size_t)i;
+        __m512i px = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(in[0] + at)));
+        px = _mm512_inserti32x4(px, _mm_loadu_si128((const __m128i *)(in[1] + at)), 1);
+        px = _mm512_inserti32x4(px, _mm_loadu_si128((const __m128i *)(in[2] + at)), 2);
+        px = _mm512_inserti32x4(px, _mm_loadu_si128((const __m128i *)(in[3] + at)), 3);
+        _mm512_storeu_si512(out + 4 * at, _mm512_permutexvar_epi32(by_pixel, px));
+    }
+}
+
+/* One output pixel of four rows, one row in each quarter. */
+INLINE __m512i pixel(const uint8_t *px, const uint32_t *k, int groups, __m512i by_tap)
+{
+    const __m512i zero = _mm512_setzero_si512(), half = _mm512_set1_epi32(1 << (RESIZE_BITS - 1));
+    struct sums s = {zero, zero, half};
+    for (int t = 0; t < groups; t++, px += 64, k += 3) {
+        __m512i taps = _mm512_permutexvar_epi8(by_tap, _mm512_loadu_si512(px));
+        s = add(s, taps, _mm512_set1_epi32((int)k[0]), _mm512_set1_epi32((int)k[1]),
+                _mm512_set1_epi32((int)k[2]));
+    }
+    return finish(s);
+}
+
+INLINE void rows_across(uint8_t *const *out, const uint8_t *in, const struct axis *x, int groups)
+{
+    const __m512i by_tap = _mm512_add_epi8(
+        _mm512_broadcast_i32x4(
+            _mm_setr_epi8(0, 16, 32, 48, 1, 17, 33, 49, 2, 18, 34, 50, 3, 19, 35, 51)),
+        _mm512_setr_epi32(0, 0, 0, 0, 0x04040404, 0x04040404, 0x04040404, 0x04040404, 0x08080808,
+                          0x08080808, 0x08080808, 0x08080808, 0x0c0c0c0c, 0x0c0c0c0c, 0x0c0c0c0c,
+                          0x0c0c0c0c));
     uint8_t *to0 = out[0], *to1 = out[1], *to2 = out[2], *to3 = out[3];
     const uint32_t *k = x->pack;
-    size_t step = 24 * (size_t)blocks;
-    for (int o = 0; o < x->count; o += 4, k += 4 * step) {
-        __m512i a = pixel(rows, x->from[o], k, blocks);
-        __m512i b = pixel(rows, x->from[o + 1], k + step, blocks);
-        __m512i c = pixel(rows, x->from[o + 2], k + 2 * step, blocks);
-        __m512i d = pixel(rows, x->from[o + 3], k + 3 * step, blocks);
+    const int *start = x->start;
+    size_t step = 3 * (size_t)groups;
+    for (int o = 0; o < x->count; o += 4, k += 4 * step, start += 4) {
+        __m512i a = pixel(in + 16 * (size_t)start[0], k, groups, by_tap);
+        __m512i b = pixel(in + 16 * (size_t)start[1], k + step, groups, by_tap);
+        __m512i c = pixel(in + 16 * (size_t)start[2], k + 2 * step, groups, by_tap);
+        __m512i d = pixel(in + 16 * (size_t)start[3], k + 3 * step, groups, by_tap);
         __m512i px = _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
         size_t at = 4 * (size_t)o;
         _mm_storeu_si128((__m128i *)(to0 + at), _mm512_castsi512_si128(px));
@@ -83,19 +92,16 @@ INLINE void rows_across(uint8_t *const *out, const uint8_t *const *in, const str
     }
 }
 
-static VNNI void across_vnni(uint8_t *const *out, const uint8_t *const *in, const struct axis *x)
+static VNNI void across_vnni(uint8_t *const *out, const uint8_t *const *in, const struct axis *x,
+                             uint8_t *scratch)
 {
-    if (x->blocks == 1)
-        rows_across(out, in, x, 1);
-    else if (x->blocks == 2)
-        rows_across(out, in, x, 2);
+    interleave(scratch, in, x->hi - x->lo);
+    if (x->groups == 2)
+        rows_across(out, scratch, x, 2);
+    else if (x->groups == 4)
+        rows_across(out, scratch, x, 4);
     else
-        rows_across(out, in, x, x->blocks);
-}
-
-INLINE __m512i finish(struct sums s)
-{
-    return _mm512_srai_epi32(join(s), RESIZE_BITS);
+        rows_across(out, scratch, x, x->groups);
 }
 
 /* 64 bytes of one output row. */
@@ -127,4 +133,4 @@ static VNNI void down_vnni(uint8_t *out, const uint8_t *const *rows, const struc
         _mm512_storeu_si512(out + i, bytes_down(rows, k, y->groups, i));
 }
 
-const struct resize_kernels resize_vnni = {4, 3, 8, across_vnni, down_vnni};
+const struct resize_kernels resize_vnni = {4, 3, 0, across_vnni, down_vnni, resize_drop_avx2};
