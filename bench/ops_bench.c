@@ -72,8 +72,9 @@ static struct tensor rows(struct device *d, int64_t n, int64_t cols)
     return t;
 }
 
-enum kind { LINEAR, ATTENTION, NORM, PATCHIFY, KINDS };
-static const char *const kind_name[] = {"linear", "attention", "layernorm", "patchify"};
+enum kind { QKV, PROJ, FC1, FC2, EDGE, ATTENTION, NORM, PATCHIFY, KINDS };
+static const char *const kind_name[] = {"qkv",         "proj",      "fc1",       "fc2",
+                                        "first, last", "attention", "layernorm", "patchify"};
 enum { OPS_MOST = 512 };
 
 struct lane {
@@ -105,14 +106,14 @@ static void op_done(struct lane *l, enum kind kind, double since, double flop)
 }
 
 static void linear(struct lane *l, struct tensor *y, const struct tensor *x, const struct tensor *w,
-                   int act, int residual)
+                   enum kind kind)
 {
     struct linear a = {.y = *y, .x = *x, .w = *w, .bias = cut1(&l->t->vec, w->dim[0]), .packed = 1};
-    a.act = act;
-    if (residual) a.residual = *y;
+    if (kind == FC1) a.act = ACT_QUICK_GELU;
+    if (kind == PROJ || kind == FC2) a.residual = *y;
     double since = clock_cpu();
     op_linear(l->d, &a);
-    op_done(l, LINEAR, since, 2.0 * (double)tensor_rows(x) * (double)w->dim[0] * (double)w->dim[1]);
+    op_done(l, kind, since, 2.0 * (double)tensor_rows(x) * (double)w->dim[0] * (double)w->dim[1]);
 }
 
 static void norm(struct lane *l, struct tensor *y, const struct tensor *x)
@@ -163,7 +164,7 @@ static void step(struct lane *l)
     op_patchify(l->d, &p);
     op_done(l, PATCHIFY, since, 0);
     struct tensor body = tensor_cut_rows(&l->x, 0, tensor_rows(&l->patches));
-    linear(l, &body, &l->patches, &t->patch, ACT_NONE, 0);
+    linear(l, &body, &l->patches, &t->patch, EDGE);
     norm(l, &l->x, &l->x);
     for (int b = 0; b < t->a.layers; b++) {
         const struct block *k = &t->blocks[b];
@@ -174,16 +175,16 @@ static void step(struct lane *l)
         if (last) q = class_rows(&q, n, tokens);
         att.dim[0] = mlp.dim[0] = x.dim[0];
         norm(l, &l->h, &l->x);
-        linear(l, &l->qkv, &l->h, &k->qkv, ACT_NONE, 0);
+        linear(l, &l->qkv, &l->h, &k->qkv, QKV);
         attend(l, &q, &att, last ? l->one : l->at);
-        linear(l, &x, &att, &k->proj, ACT_NONE, 1);
+        linear(l, &x, &att, &k->proj, PROJ);
         norm(l, &h, &x);
-        linear(l, &mlp, &h, &k->fc1, ACT_QUICK_GELU, 0);
-        linear(l, &x, &mlp, &k->fc2, ACT_NONE, 1);
+        linear(l, &mlp, &h, &k->fc1, FC1);
+        linear(l, &x, &mlp, &k->fc2, FC2);
     }
     struct tensor x = class_rows(&l->x, n, tokens);
     norm(l, &l->cls, &x);
-    linear(l, &l->emb, &l->cls, &t->head, ACT_NONE, 0);
+    linear(l, &l->emb, &l->cls, &t->head, EDGE);
     struct l2norm a = {.y = l->emb, .x = l->emb};
     op_l2norm(l->d, &a);
 }
@@ -217,7 +218,7 @@ static void report(const struct lane *l, double best, double peak)
            l->t->images / sum, l->flop / sum / 1e9, peak, 100 * l->flop / sum / 1e9 / peak,
            100 * l->flop / best / 1e9 / peak);
     for (int k = 0; k < KINDS; k++)
-        printf("    %-10s %5.1f %% of time, %5.1f %% of peak\n", kind_name[k], 100 * part[k] / sum,
+        printf("    %-12s %5.1f %% of time, %5.1f %% of peak\n", kind_name[k], 100 * part[k] / sum,
                100 * flop[k] / part[k] / 1e9 / peak);
 }
 

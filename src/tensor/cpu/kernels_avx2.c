@@ -5,43 +5,60 @@
 
 enum { ROWS = 6 };
 
-static inline __attribute__((always_inline)) void tile_rows(float *c, int64_t ldc, const float *a,
-                                                            int64_t lda, const float *b,
-                                                            const int rows, int64_t k, int more)
-{
+struct sums {
     __m256 lo[ROWS], hi[ROWS];
+};
+
+static inline __attribute__((always_inline)) void tile_step(struct sums *s, const float *a,
+                                                            int64_t lda, const float *b,
+                                                            const int rows)
+{
+    __m256 b0 = _mm256_loadu_ps(b), b1 = _mm256_loadu_ps(b + 8);
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
-        lo[r] = more ? _mm256_loadu_ps(c + r * ldc) : _mm256_setzero_ps();
-        hi[r] = more ? _mm256_loadu_ps(c + r * ldc + 8) : _mm256_setzero_ps();
+        __m256 x = _mm256_broadcast_ss(a + r * lda);
+        s->lo[r] = _mm256_fmadd_ps(x, b0, s->lo[r]);
+        s->hi[r] = _mm256_fmadd_ps(x, b1, s->hi[r]);
     }
-    for (int64_t i = 0; i < k; i++, b += PANEL) {
-        __m256 b0 = _mm256_loadu_ps(b), b1 = _mm256_loadu_ps(b + 8);
-#pragma GCC unroll 6
-        for (int r = 0; r < rows; r++) {
-            __m256 x = _mm256_broadcast_ss(a + r * lda + i);
-            lo[r] = _mm256_fmadd_ps(x, b0, lo[r]);
-            hi[r] = _mm256_fmadd_ps(x, b1, hi[r]);
-        }
-    }
+}
+
+static inline __attribute__((always_inline)) void tile_rows(const struct tile *t, int col,
+                                                            const int rows)
+{
+    struct sums s;
+    float *c = t->c + col;
+    const float *a = t->a, *b = t->b + col;
+    const char *ahead = t->ahead;
+    int64_t lda = t->lda, ldc = t->ldc, fours = t->k / 4, ones = t->k % 4, step = t->step;
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
-        _mm256_storeu_ps(c + r * ldc, lo[r]);
-        _mm256_storeu_ps(c + r * ldc + 8, hi[r]);
+        s.lo[r] = t->more ? _mm256_loadu_ps(c + r * ldc) : _mm256_setzero_ps();
+        s.hi[r] = t->more ? _mm256_loadu_ps(c + r * ldc + 8) : _mm256_setzero_ps();
+    }
+    for (; fours; fours--, a += 4, b += 4 * PANEL, ahead += step) {
+        tile_step(&s, a, lda, b, rows);
+        tile_step(&s, a + 1, lda, b + PANEL, rows);
+        _mm_prefetch(ahead, _MM_HINT_T1);
+        tile_step(&s, a + 2, lda, b + 2 * PANEL, rows);
+        tile_step(&s, a + 3, lda, b + 3 * PANEL, rows);
+    }
+    for (; ones; ones--, a++, b += PANEL) tile_step(&s, a, lda, b, rows);
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) {
+        _mm256_storeu_ps(c + r * ldc, s.lo[r]);
+        _mm256_storeu_ps(c + r * ldc + 8, s.hi[r]);
     }
 }
 
 static void tile_half(const struct tile *t, int col)
 {
-    float *c = t->c + col;
-    const float *b = t->b + col;
     switch (t->rows) {
-    case 1: tile_rows(c, t->ldc, t->a, t->lda, b, 1, t->k, t->more); break;
-    case 2: tile_rows(c, t->ldc, t->a, t->lda, b, 2, t->k, t->more); break;
-    case 3: tile_rows(c, t->ldc, t->a, t->lda, b, 3, t->k, t->more); break;
-    case 4: tile_rows(c, t->ldc, t->a, t->lda, b, 4, t->k, t->more); break;
-    case 5: tile_rows(c, t->ldc, t->a, t->lda, b, 5, t->k, t->more); break;
-    default: tile_rows(c, t->ldc, t->a, t->lda, b, 6, t->k, t->more); break;
+    case 1: tile_rows(t, col, 1); break;
+    case 2: tile_rows(t, col, 2); break;
+    case 3: tile_rows(t, col, 3); break;
+    case 4: tile_rows(t, col, 4); break;
+    case 5: tile_rows(t, col, 5); break;
+    default: tile_rows(t, col, 6); break;
     }
 }
 
