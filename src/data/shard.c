@@ -210,7 +210,8 @@ static int gather(struct shard *r, struct arena *a)
             return 0;
         }
     int wanted = !r->options.wanted || sample_is_one_of(r->options.wanted, m.ext);
-    if (wanted && (r->bytes += m.size) > r->options.member_limit)
+    if (wanted &&
+        (m.size > r->options.member_limit || (r->bytes += m.size) / 4 > r->options.member_limit))
         spoil(r, BAD_TOO_LARGE, "more bytes than the limit");
     r->shape += hash64(m.ext, strlen(m.ext));
     if (wanted && !r->bad) {

@@ -18,10 +18,10 @@
 struct shard;
 
 struct shard_options {
-    uint64_t
-        member_limit;   /* larger: the sample is too_large, its bytes are never held; 0 = 2 GiB */
-    const char *wanted; /* "jpg;txt;json": bytes of others are not loaded; NULL = all */
-    int hash;           /* sha256 of the shard's bytes while reading */
+    uint64_t member_limit;  /* of one loaded member, and a quarter of what a sample may hold:
+                             * more is too_large, and never held; 0 = 2 GiB */
+    const char *wanted;     /* "jpg;txt;json": bytes of others are not loaded; NULL = all */
+    int hash;               /* sha256 of the shard's bytes while reading */
     int allow_unterminated; /* an archive without its end mark is whole */
     int64_t expected; /* ... is whole if it has so many samples (its parquet says); 0 = unknown */
 };
