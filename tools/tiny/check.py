@@ -10,7 +10,6 @@ import json
 import os
 import sys
 
-import numpy as np
 import open_clip
 import torch
 
@@ -49,7 +48,8 @@ def report(folder):
         scores = [heads.load(os.path.join(folder, f))(torch.from_numpy(image))
                   for f in ("aesthetic.pth", "nsfw.pth")]
     out.update(heads.report(*scores, label))
-    out["bytes"] = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder))
+    out["bytes"] = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)
+                       if f != "report.json")
     out["open_clip"], out["torch"] = open_clip.__version__, torch.__version__
     return out
 
