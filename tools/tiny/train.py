@@ -1,6 +1,6 @@
 """Train models/tiny from nothing: draw the world, learn its words, train the CLIP and the heads.
 
-Needs torch, numpy and Pillow. One GPU and 16 cores make the real one in about five minutes:
+Needs torch, numpy and Pillow. One GPU and 16 cores make the real one in about six minutes:
 
     python3 tools/tiny/train.py --out models/tiny --cache /tmp/tiny-cache
 
