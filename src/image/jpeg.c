@@ -44,7 +44,8 @@ static void note(struct jpeg *j, enum bad why, const char *text)
 
 static NORETURN void fail(struct jpeg *j, enum bad why, const char *text)
 {
-    note(j, why, text);
+    j->why = why;
+    j->text = text;
     longjmp(j->env, 1);
 }
 

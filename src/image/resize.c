@@ -199,8 +199,14 @@ static int plan_down_first(const struct resize_plan *p)
 
 void resize_init(struct resize *r, const struct resize_plan *p, struct arena *a)
 {
+    resize_init_with(r, p, kernels_best(), a);
+}
+
+void resize_init_with(struct resize *r, const struct resize_plan *p,
+                      const struct resize_kernels *kernels, struct arena *a)
+{
     memset(r, 0, sizeof *r);
-    r->kernels = kernels_best();
+    r->kernels = kernels;
     r->down_first = plan_down_first(p);
     axis_init(&r->x, p->in_width, p->out_width, p->x, p->size, p->filter, a);
     axis_init(&r->y, p->in_height, p->out_height, p->y, p->size, p->filter, a);

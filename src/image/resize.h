@@ -56,6 +56,10 @@ struct resize {
 
 void resize_init(struct resize *r, const struct resize_plan *plan, struct arena *a);
 
+/* The same with given kernels: all give the same bytes. */
+void resize_init_with(struct resize *r, const struct resize_plan *plan,
+                      const struct resize_kernels *kernels, struct arena *a);
+
 /* The next n rows (at most RESIZE_BATCH) of the window: rows y.lo .. y.hi, each from pixel x.lo.
  * Rows must be readable 64 bytes past pixel x.hi. */
 void resize_push(struct resize *r, uint8_t *const *rows, int n);
