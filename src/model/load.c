@@ -80,6 +80,9 @@ static int shape_fits(const struct weight *w, int64_t n, int64_t k, int transpos
 {
     int i = 0;
     if (w->count != n * (k ? k : 1)) return 0;
+    /* One number repeated (stride 0) would let a small file ask for any amount of memory. */
+    for (int d = 0; d < w->rank; d++)
+        if (w->dim[d] > 1 && !w->stride[d]) return 0;
     if (transposed) return w->rank == 2 && w->dim[0] == k && w->dim[1] == n;
     while (i < w->rank - 1 && w->dim[i] == 1) i++;
     return w->rank > i && (w->dim[i] == n || (w->rank == i + 1 && !k));

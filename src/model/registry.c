@@ -127,12 +127,28 @@ static void offer(struct near best[NEAREST], const char *name, const char *wante
     }
 }
 
+/* Real models that are other arithmetic: saying so is kinder than a list of near names. */
+static int not_run(const char *name)
+{
+    static const char *const others[] = {"SigLIP", "siglip",  "CLIPA",     "RN50",       "RN101",
+                                         "coca_",  "EVA0",    "convnext",  "MobileCLIP", "ViTamin",
+                                         "nllb",   "roberta", "worldwide", "PE-Core",    NULL};
+    for (int i = 0; others[i]; i++)
+        if (strstr(name, others[i]))
+            return err_set(ERR_USAGE,
+                           "\"%s\" is not a plain ViT CLIP (%s): this program does not "
+                           "run it",
+                           name, others[i]);
+    return 0;
+}
+
 /* Names in the family the question was asked in: one does not want timm's for an open_clip typo. */
 static int not_known(const char *name)
 {
     struct near best[NEAREST] = {0};
     char buf[NAME * 2];
     int open_clip = str_starts(name, "open_clip:");
+    if (not_run(name)) return ERR_USAGE;
     for (const struct model_row *r = model_rows; r->arch; r++) {
         if (open_clip) {
             snprintf(buf, sizeof buf, "open_clip:%s/%s", r->arch, r->tag);

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     const struct weight *px = weights_find(in, "pixels"), *tok = weights_find(in, "tokens");
     int embed = clip_config(c)->embed;
     if (!f) return 1;
-    if (px) {
+    if (px && px->dim[1] == clip_config(c)->image_size) {
         size_t n = (size_t)px->dim[0] * (size_t)embed;
         float *out = mem_alloc(n * sizeof *out);
         rc = clip_image(r, out, px->data, (int)px->dim[0]);

@@ -74,6 +74,8 @@ TEST(nearest_names)
     unknown("vit_large_patch14_clip_quickgelu_224.opena",
             "vit_large_patch14_clip_quickgelu_224.openai");
     unknown("hf_clip:../../etc", "nearest");
+    unknown("open_clip:ViT-B-16-SigLIP/webli", "not a plain ViT CLIP");
+    unknown("RN50", "not a plain ViT CLIP");
     unknown("ja_clip:rinna/japanese-clip-vit-b-16", "Japanese");
     CHECK(registry_find(&(struct model_known){0}, "x/../../y") == ERR_USAGE);
 }
