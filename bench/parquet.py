@@ -1,6 +1,7 @@
 """Parquet: our writer and reader beside pyarrow's, interleaved, CPU seconds, best of N.
 
-    python bench/parquet.py [ROWS] [ROUNDS]      needs build/bench/parquet_bench, pyarrow, numpy
+    python bench/parquet.py [ROWS] [ROUNDS] [metadata|embeddings]
+    needs build/bench/parquet_bench (make build/bench/parquet_bench), pyarrow, numpy
 
 Two tables: metadata as `embed` writes it (strings, ints, floats) and embeddings (list<float>).
 pyarrow runs on one thread, as ours does. A ratio above 1 means that ours is faster."""
@@ -82,5 +83,7 @@ def run(name, table, folder):
 
 
 with tempfile.TemporaryDirectory() as tmp:
-    run(f"metadata {ROWS}", metadata(ROWS), Path(tmp))
-    run(f"embeddings {ROWS // 20}x512", embeddings(ROWS // 20), Path(tmp))
+    if "embeddings" not in sys.argv:
+        run(f"metadata {ROWS}", metadata(ROWS), Path(tmp))
+    if "metadata" not in sys.argv:
+        run(f"embeddings {ROWS // 20}x512", embeddings(ROWS // 20), Path(tmp))

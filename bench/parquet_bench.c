@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "format/parquet/parquet.h"
 #include "io/file.h"
 #include "io/place.h"
@@ -25,7 +26,7 @@ struct held {
     uint8_t *valid;
     double *reals;
     int64_t *ints;
-    struct parquet_slice *slices;
+    struct str text; /* strings one after another; starts says where */
     float *floats;
     size_t *starts;
 };
@@ -37,9 +38,10 @@ static void hold_batch(struct held *h, const struct parquet_values *v, size_t at
         if (v->ints) h->ints[at] = v->ints[i];
         if (v->bools) h->ints[at] = v->bools[i];
         if (v->reals) h->reals[at] = v->reals[i];
-        if (v->slices)
-            h->slices[at] =
-                (struct parquet_slice){mem_strndup(v->slices[i].p, v->slices[i].n), v->slices[i].n};
+        if (v->slices) {
+            str_add(&h->text, v->slices[i].p, v->slices[i].n);
+            h->starts[at + 1] = h->text.len;
+        }
         if (v->starts) {
             size_t n = v->starts[i + 1] - v->starts[i], to = h->starts[at];
             h->floats = mem_resize(h->floats, (to + n + 1) * sizeof *h->floats);
@@ -59,7 +61,6 @@ static struct held *hold(struct parquet_reader *r)
         h[i].valid = mem_alloc(rows + 1);
         h[i].ints = mem_alloc((rows + 1) * 8);
         h[i].reals = mem_alloc((rows + 1) * 8);
-        h[i].slices = mem_alloc((rows + 1) * sizeof *h[i].slices);
         h[i].starts = mem_alloc((rows + 1) * sizeof(size_t));
         parquet_select(r, i);
     }
@@ -72,6 +73,8 @@ static struct held *hold(struct parquet_reader *r)
 
 static void put(struct parquet_writer *w, const struct held *h, size_t col, size_t i)
 {
+    size_t size = h->starts[i + 1] - h->starts[i];
+    const char *text = h->text.p ? h->text.p + h->starts[i] : NULL;
     if (!h->valid[i]) return;
     switch (h->column.type) {
     case PARQUET_BOOL: parquet_put_bool(w, col, (int)h->ints[i]); break;
@@ -79,10 +82,9 @@ static void put(struct parquet_writer *w, const struct held *h, size_t col, size
     case PARQUET_INT64: parquet_put_int(w, col, h->ints[i]); break;
     case PARQUET_FLOAT:
     case PARQUET_DOUBLE: parquet_put_real(w, col, h->reals[i]); break;
-    case PARQUET_STRING: parquet_put_string(w, col, h->slices[i].p, h->slices[i].n); break;
-    case PARQUET_BINARY: parquet_put_binary(w, col, h->slices[i].p, h->slices[i].n); break;
-    case PARQUET_FLOATS:
-        parquet_put_floats(w, col, h->floats + h->starts[i], h->starts[i + 1] - h->starts[i]);
+    case PARQUET_STRING: parquet_put_string(w, col, text, size); break;
+    case PARQUET_BINARY: parquet_put_binary(w, col, text, size); break;
+    case PARQUET_FLOATS: parquet_put_floats(w, col, h->floats + h->starts[i], size);
     }
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODEC_LOOK = 64 << 10 };
+enum { CODEC_LOOK = 256 << 10 }; /* snappy may give up on the first 64 KiB of text that shrinks */
 
 static const struct {
     enum physical physical;
@@ -277,7 +277,7 @@ static enum codec choose_codec(const struct chunk *c, struct chunk_output *o, in
     if (!values.n) return o->codec;
     if (values.n > CODEC_LOOK) values.n = CODEC_LOOK;
     codec_pack(&o->state, &o->packed, o->codec, o->level, values.p, values.n);
-    return o->packed.len < values.n - values.n / 16 ? o->codec : CODEC_NONE;
+    return o->packed.len < values.n - values.n / 32 ? o->codec : CODEC_NONE;
 }
 
 /* ---- the chunk ---- */

@@ -47,12 +47,12 @@ struct chunk {
 
     struct str values; /* PLAIN; a bool is a whole byte until its page is written */
     struct str defs, reps;
-    struct rle_out def, rep;
     struct chunk_page *pages, open;
     size_t npages, pages_cap, page_start; /* page_start: of the open page, in values */
     size_t rows, levels, nulls, count;    /* count: values that are not null; levels and count
                                              without the open page */
     struct bounds bounds;
+    struct rle_out def, rep; /* last: large, and mostly not touched */
 };
 
 /* PLAIN forms for the footer, strings cut to a bound; *has_* = 0 when there is none. */

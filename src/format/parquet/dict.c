@@ -32,6 +32,13 @@ static size_t size_of(const char *p, size_t width)
     return 4 + (size_t)n;
 }
 
+static inline int same(const char *p, const char *q, size_t size, size_t width)
+{
+    if (width == 4) return !memcmp(p, q, 4); /* known sizes become one comparison */
+    if (width == 8) return !memcmp(p, q, 8);
+    return size_of(q, 0) == size && !memcmp(p, q, size);
+}
+
 static void grow(struct dict *d, size_t nslots, size_t width)
 {
     d->nslots = nslots;
@@ -56,7 +63,6 @@ static uint32_t add(struct dict *d, struct dict_slot *slot, uint32_t tag, const 
     return (uint32_t)d->count - 1;
 }
 
-/* Sizes are compared through the bytes: a PLAIN string begins with its length. */
 static uint32_t find_or_add(struct dict *d, const char *p, size_t size, size_t width)
 {
     uint64_t h = hash_of(p, size, width);
@@ -65,8 +71,7 @@ static uint32_t find_or_add(struct dict *d, const char *p, size_t size, size_t w
         struct dict_slot *slot = &d->slots[s];
         if (!slot->entry) return add(d, slot, tag, p, size);
         const char *q = d->plain.p + d->at[slot->entry - 1];
-        if (slot->tag == tag && size_of(q, width) == size && !memcmp(p, q, size))
-            return slot->entry - 1;
+        if (slot->tag == tag && same(p, q, size, width)) return slot->entry - 1;
     }
 }
 
@@ -83,7 +88,7 @@ int dict_build(struct dict *d, const char *values, size_t bytes, size_t n, size_
     const char *last = NULL; /* values often come in runs */
     for (size_t i = 0; i < n; i++) {
         size_t size = size_of(values, width);
-        int again = last && size_of(last, width) == size && !memcmp(last, values, size);
+        int again = last && same(values, last, size, width);
         d->indices[i] = again ? d->indices[i - 1] : find_or_add(d, values, size, width);
         last = values;
         values += size;
