@@ -34,7 +34,7 @@ static const char *const row_name[] = {
 
 struct profile {
     struct profile *parent;
-    int cpu; /* count CPU time of the calling thread, not wall time */
+    int cpu;              /* count CPU time of the calling thread, not wall time */
     pthread_mutex_t lock; /* lanes hand their times in */
     struct {
         long calls;
