@@ -6,7 +6,8 @@ Prints, ours and the peer interleaved in one run:
   steady          the same with the time of the command over 8 images taken off, for both
   first           seconds of the command over one image: start, weights, one embedding, files
   tower           our own tower alone (build/bench/tower_bench), and steady as a share of it
-  memory          with --memory: peak resident size beyond the weights after 1,000 and after 20,000 samples
+  memory          with --memory: peak resident size beyond the weights of B/32, and with models/tiny after
+                  1,000 and after 100,000 samples
 The peer needs its own environment, whose pins conflict with the others': build/retrieval, made on first use.
 """
 import argparse
@@ -189,9 +190,11 @@ def main():
         print(f"clip-retrieval whole-process {pw:.1f} samples/s, steady {ps:.1f}")
         print(f"ratio whole-process {whole / pw:.2f} (goal 3), steady {steady / ps:.2f} (goal 1.4)")
     if a.memory:
+        pattern = d + "/0000?.tar"
         size = os.path.getsize(weights + "/open_clip_model.safetensors") / 2**20
-        for copies in (2, 40):
-            print(f"memory: {resident(d + '/0000?.tar', copies, weights, copies * n // 2) - size:.0f} MiB beyond the weights' {size:.0f} after {copies * n // 2} samples (goal 512)", flush=True)
+        print(f"memory: ViT-B/32 {resident(pattern, 2, weights, n) - size:.0f} MiB beyond the weights' {size:.0f} (goal 512)", flush=True)
+        for copies in (2, 200):
+            print(f"memory: tiny {resident(pattern, copies, 'models/tiny', copies * n // 2):.0f} MiB after {copies * n // 2} samples", flush=True)
 
 
 main()
