@@ -118,9 +118,10 @@ TEST(linear_equals_the_reference)
 {
     open_devices();
     for (enum act act = ACT_NONE; act <= ACT_SIGMOID; act++) linear_case(37, 50, 70, act, 1);
-    static const int size[][3] = {{1, 1, 1},     {1, 33, 5},    {2, 32, 17},  {13, 31, 256},
-                                  {14, 64, 257}, {15, 95, 300}, {29, 7, 511}, {50, 129, 768},
-                                  {470, 40, 33}, {5, 300, 0}};
+    static const int size[][3] = {{1, 1, 1},      {1, 33, 5},     {2, 32, 17},   {13, 31, 256},
+                                  {14, 64, 257},  {15, 95, 300},  {29, 7, 511},  {50, 129, 768},
+                                  {470, 40, 33},  {500, 40, 768}, {30, 40, 512}, {17, 33, 1024},
+                                  {40, 20, 1600}, {5, 300, 0}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         for (int full = 0; full < 2; full++)
             linear_case(size[i][0], size[i][1], size[i][2], ACT_NONE, full);
