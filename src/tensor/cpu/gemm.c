@@ -14,7 +14,7 @@
 enum {
     WHOLE_K = 768, /* a k up to this is not cut */
     BLOCK_K = 512,
-    BLOCK_PANELS = 4
+    BLOCK_PANELS = 8
 };
 
 struct gemm_job {
@@ -149,10 +149,11 @@ static void run_unit(void *arg, size_t index, int worker)
         for (int64_t p = u.p0; p < u.p1; p++) run_block(j, &u, p, b);
 }
 
-/* As many rows as fill some 60 % of L2 with one block of k. */
+/* As many rows as fill 30 % of L2 with one block of k: sums, results and the coming panels need
+ * room as well, and a neighbour thread may use half of it. */
 static int64_t block_rows(const struct cpu *cpu, int64_t kc)
 {
-    int64_t rows = cpu->l2_bytes * 6 / 10 / (kc * (int64_t)sizeof(float) + 1);
+    int64_t rows = cpu->l2_bytes * 3 / 10 / (kc * (int64_t)sizeof(float) + 1);
     int64_t tile = cpu->k->tile_rows;
     return rows < 4 * tile ? 4 * tile : rows;
 }

@@ -63,24 +63,35 @@ static inline struct vec vec_act(struct vec x, enum act act)
     return x;
 }
 
-static inline void finish_part(const struct finish *f, const float *tile, int64_t row, int64_t col,
-                               int n, enum act act)
+/* One row of a tile, `cols` of its columns from col on. */
+static inline __attribute__((always_inline)) void finish_row(const struct finish *f,
+                                                             const float *tile, int64_t row,
+                                                             int64_t col, const int cols,
+                                                             enum act act)
 {
-    struct vec x = vec_load(tile);
-    if (f->bias) x = vec_add(x, vec_load_n(f->bias + col, n));
-    if (f->pre) vec_store_n(f->pre + row * f->ldpre + col, x, n);
-    x = vec_act(x, act);
-    if (f->residual) x = vec_add(x, vec_load_n(f->residual + row * f->ldres + col, n));
-    vec_store_n(f->y + row * f->ldy + col, x, n);
+    float *y = f->y + row * f->ldy + col;
+    for (int c = 0; c < cols; c += VEC) {
+        int n = cols - c < VEC ? cols - c : VEC;
+        struct vec x = vec_load(tile + c);
+        if (f->bias) x = vec_add(x, vec_load_n(f->bias + col + c, n));
+        if (f->pre) vec_store_n(f->pre + row * f->ldpre + col + c, x, n);
+        x = vec_act(x, act);
+        if (f->residual) x = vec_add(x, vec_load_n(f->residual + row * f->ldres + col + c, n));
+        vec_store_n(y + c, x, n);
+    }
 }
 
-static inline void finish_act(const struct finish *f, const float *tile, int64_t row, int64_t col,
-                              int rows, int cols, enum act act)
+/* Whole panels have their own loop: masked loads and stores are slower where they meet. */
+static inline __attribute__((always_inline)) void finish_act(const struct finish *f,
+                                                             const float *tile, int64_t row,
+                                                             int64_t col, int rows, int cols,
+                                                             enum act act)
 {
     for (int r = 0; r < rows; r++)
-        for (int c = 0; c < cols; c += VEC)
-            finish_part(f, tile + r * PANEL + c, row + r, col + c, cols - c < VEC ? cols - c : VEC,
-                        act);
+        if (cols == PANEL)
+            finish_row(f, tile + r * PANEL, row + r, col, PANEL, act);
+        else
+            finish_row(f, tile + r * PANEL, row + r, col, cols, act);
 }
 
 /* The activation is a constant in each call, so that its branch stands outside the loops. */

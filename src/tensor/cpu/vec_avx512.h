@@ -25,6 +25,7 @@ static inline struct vec vec_load(const float *p)
 
 static inline struct vec vec_load_n(const float *p, int n)
 {
+    if (__builtin_constant_p(n) && n == VEC) return vec_load(p);
     return (struct vec){_mm512_maskz_loadu_ps(vec_mask(n), p)};
 }
 
@@ -35,7 +36,10 @@ static inline void vec_store(float *p, struct vec a)
 
 static inline void vec_store_n(float *p, struct vec a, int n)
 {
-    _mm512_mask_storeu_ps(p, vec_mask(n), a.v);
+    if (__builtin_constant_p(n) && n == VEC)
+        vec_store(p, a);
+    else
+        _mm512_mask_storeu_ps(p, vec_mask(n), a.v);
 }
 
 static inline void vec_store_half(uint16_t *p, struct vec a, int n)
