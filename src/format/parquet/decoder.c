@@ -108,8 +108,8 @@ int decoder_start(struct decoder *d, const struct datapage *page)
     d->at = d->count = 0;
     if (!fits(d->encoding, d->leaf->physical))
         return err_set(ERR_INPUT, "encoding %d is not supported for this type", (int)d->encoding);
+    if (d->encoding == ENCODING_PLAIN_DICTIONARY) d->encoding = ENCODING_RLE_DICTIONARY;
     switch (d->encoding) {
-    case ENCODING_PLAIN_DICTIONARY: d->encoding = ENCODING_RLE_DICTIONARY; /* fallthrough */
     case ENCODING_RLE_DICTIONARY: return start_indices(d);
     case ENCODING_RLE: return start_bools(d);
     case ENCODING_DELTA_BINARY_PACKED:
