@@ -58,11 +58,12 @@ def test_tasks_in_any_order_equal_one_run(shards, tmp_path):
     assert tree(tmp_path / "one") == tree(tmp_path / "many")
 
 
-def test_isa_variants_give_the_same_rows(shards, tmp_path):
-    for isa in ("plain", "avx2", "avx512"):
-        embed(shards, tmp_path / isa, env={"DARKROOM_ISA": isa})
-    a, b, c = (np.load(tmp_path / i / "img_emb/img_emb_0.npy") for i in ("plain", "avx2", "avx512"))
-    assert (a == b).all() and (b == c).all()
+def test_machines_of_another_kind_share_one_run(shards, tmp_path):
+    """Every instruction set gives the same bytes, so tasks may run on any of them."""
+    embed(shards, tmp_path / "one")
+    for i, isa in enumerate(("plain", "avx2", "avx512")):
+        embed(shards, tmp_path / "mixed", "--task", f"{i}/3", env={"DARKROOM_ISA": isa})
+    assert tree(tmp_path / "one") == tree(tmp_path / "mixed")
 
 
 def test_write_batch_size_strides_shards(shards, tmp_path):
