@@ -54,6 +54,25 @@ void convert_rgbx(uint8_t *out, const uint8_t *p, int n, const struct image *im)
     }
 }
 
+/* c over white at `alpha`, with the rounding of Pillow's alpha_composite. */
+static uint8_t over_white(unsigned c, unsigned alpha)
+{
+    unsigned t = c * 128 * alpha + 255 * 128 * (255 - alpha) + (128 << 7);
+    return (uint8_t)((((t >> 8) + t) >> 8) >> 7);
+}
+
+void convert_over_white(uint8_t *out, const uint8_t *p, int n, const struct image *im)
+{
+    int has_alpha = im->mode == IMAGE_LA || im->mode == IMAGE_RGBA ||
+                    (im->mode == IMAGE_P && im->transparency == IMAGE_PALETTE_ALPHA);
+    convert_rgbx(out, p, n, im);
+    for (int i = 0; has_alpha && i < n; i++, out += 4)
+        for (int c = 0; c < 3; c++) out[c] = out[3] ? over_white(out[c], out[3]) : 255;
+    if (im->transparency != IMAGE_KEY) return;
+    for (int i = 0; i < n; i++, out += 4)
+        if (!memcmp(out, im->key, 3)) memset(out, 255, 3);
+}
+
 void convert_to_resize(uint8_t *out, const uint8_t *p, int n, enum image_mode mode)
 {
     if (mode == IMAGE_L) {

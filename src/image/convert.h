@@ -8,6 +8,9 @@
  * that mode has four bytes. */
 void convert_rgbx(uint8_t *out, const uint8_t *p, int n, const struct image *im);
 
+/* The same with what is transparent laid over white, as the HF processor does since version 5. */
+void convert_over_white(uint8_t *out, const uint8_t *p, int n, const struct image *im);
+
 /* The four bytes a pixel is resized as: L and RGB as R G B X, CMYK as it is, LA and RGBA with
  * colour times alpha. */
 void convert_to_resize(uint8_t *out, const uint8_t *p, int n, enum image_mode mode);

@@ -251,6 +251,17 @@ static int read_pixels(struct gif *g, struct image *out, int keep, struct arena 
     return 0;
 }
 
+static void set_transparent(struct image *im, int index)
+{
+    if (im->mode == IMAGE_P) {
+        for (int i = 0; i < 256; i++) im->palette[i][3] = i == index ? 0 : 255;
+        im->transparency = IMAGE_PALETTE_ALPHA;
+    } else {
+        memset(im->key, index, 3);
+        im->transparency = IMAGE_KEY;
+    }
+}
+
 int gif_decode(struct image *out, const uint8_t *p, size_t n, int keep, struct arena *a)
 {
     struct gif g = {.p = p, .n = n};
@@ -261,5 +272,6 @@ int gif_decode(struct image *out, const uint8_t *p, size_t n, int keep, struct a
     memset(out->pixels, g.transparent < 0 ? 0 : g.transparent, out->stride * (size_t)out->height);
     for (unsigned i = 0; g.palette && i < g.colors; i++)
         memcpy(out->palette[i], g.palette + 3 * (size_t)i, 3);
+    if (g.transparent >= 0) set_transparent(out, g.transparent);
     return read_pixels(&g, out, keep, a);
 }

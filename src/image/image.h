@@ -35,7 +35,9 @@ struct image {
     const char *format;
     size_t stride;           /* bytes from row to row */
     uint8_t *pixels;         /* rows from the top, in the arena given */
-    uint8_t palette[256][4]; /* R G B and one unused; black where the file names no colour */
+    uint8_t palette[256][4]; /* R G B alpha; black where the file names no colour */
+    enum { IMAGE_OPAQUE, IMAGE_PALETTE_ALPHA, IMAGE_KEY } transparency; /* of modes without alpha */
+    uint8_t key[3]; /* IMAGE_KEY: this colour is see-through */
 };
 
 const char *image_mode_name(enum image_mode mode); /* Pillow's: "1", "L", "P", "I;16", ... */

@@ -65,6 +65,22 @@ static int read_stream(spng_ctx *ctx, void *user, void *out, size_t want)
     return 0;
 }
 
+/* Pillow compares the low byte of a key with the 8-bit pixel, whatever the depth; that of a
+ * one-bit picture is black or white. */
+static void take_transparency(struct image *im, int colour, const uint8_t *p, size_t n)
+{
+    if (colour == SPNG_COLOR_TYPE_INDEXED) {
+        for (size_t i = 0; i < 256; i++) im->palette[i][3] = i < n ? p[i] : 255;
+        im->transparency = IMAGE_PALETTE_ALPHA;
+    } else if (colour == SPNG_COLOR_TYPE_GRAYSCALE && n >= 2) {
+        memset(im->key, p[1], 3);
+        im->transparency = IMAGE_KEY;
+    } else if (colour == SPNG_COLOR_TYPE_TRUECOLOR && n >= 6) {
+        for (int c = 0; c < 3; c++) im->key[c] = p[2 * c + 1];
+        im->transparency = IMAGE_KEY;
+    }
+}
+
 /* Walk the chunks: damage in those libspng will not see, orientation, the end. */
 static int walk(struct image *out, const uint8_t *p, size_t n, int keep)
 {
@@ -78,6 +94,8 @@ static int walk(struct image *out, const uint8_t *p, size_t n, int keep)
         if (rc) return rc;
         if (!memcmp(c + 4, "eXIf", 4) && size - FRAME <= EXIF_MAX)
             out->orientation = exif_orientation(c + 8, size - FRAME);
+        if (!memcmp(c + 4, "tRNS", 4))
+            take_transparency(out, p[SIGNATURE + 17], c + 8, size - FRAME);
         if (!memcmp(c + 4, "IEND", 4)) return 0;
         at += size;
     }
@@ -199,6 +217,7 @@ static int decode(struct image *out, spng_ctx *ctx, int keep, struct arena *a)
     if (keep) memset(out->pixels, 0, out->stride * (size_t)out->height);
     code = read_rows(out, ctx, &h, a);
     if (out->mode == IMAGE_P) read_palette(out, ctx);
+    if (out->mode == IMAGE_1 && out->key[0]) memset(out->key, 255, 3);
     if (!code) return 0;
     out->damaged = keep;
     return keep ? 0 : spng_failed(code);

@@ -97,15 +97,23 @@ static int stream_jpeg(uint8_t *rgb, struct image *head, struct jpeg *j, const s
     return rc;
 }
 
+static void convert_first(uint8_t *out, const uint8_t *p, int n, const struct image *im, int white)
+{
+    if (white)
+        convert_over_white(out, p, n, im);
+    else
+        convert_rgbx(out, p, n, im);
+}
+
 /* The crop of a picture that keeps its size. */
 static void take_crop(uint8_t *rgb, const struct image *im, const struct resize_plan *plan,
-                      struct arena *a)
+                      int white, struct arena *a)
 {
     size_t pixel = (size_t)image_pixel_size(im->mode), n = (size_t)plan->size;
     uint8_t *row = arena_alloc(a, 4 * n);
     for (size_t y = 0; y < n; y++) {
         const uint8_t *from = im->pixels + (y + (size_t)plan->y) * im->stride;
-        convert_rgbx(row, from + (size_t)plan->x * pixel, plan->size, im);
+        convert_first(row, from + (size_t)plan->x * pixel, plan->size, im, white);
         convert_to_rgb(rgb + 3 * n * y, row, plan->size, IMAGE_RGB);
     }
 }
@@ -141,9 +149,9 @@ static void sixteen_bit(uint8_t *rgb, const struct image *im, const struct resiz
 }
 
 static void convolve(uint8_t *rgb, const struct image *im, const struct resize_plan *plan,
-                     int rgb_first, struct arena *a)
+                     const struct prep *p, struct arena *a)
 {
-    struct feed f = {.im = im, .convert_first = rgb_first};
+    struct feed f = {.im = im, .convert_first = p->rgb_first};
     resize_init(&f.resize, plan, a);
     const struct axis *x = &f.resize.x, *y = &f.resize.y;
     size_t pixel = (size_t)image_pixel_size(im->mode);
@@ -152,8 +160,8 @@ static void convolve(uint8_t *rgb, const struct image *im, const struct resize_p
     for (int i = 0; i < RESIZE_BATCH; i++) rows[i] = arena_zalloc(a, 4 * (size_t)width + 64);
     for (int line = y->lo; line < y->hi; line++) {
         const uint8_t *from = im->pixels + (size_t)line * im->stride + (size_t)x->lo * pixel;
-        if (rgb_first)
-            convert_rgbx(rows[got++], from, width, im);
+        if (p->rgb_first)
+            convert_first(rows[got++], from, width, im, p->over_white);
         else
             convert_to_resize(rows[got++], from, width, im->mode);
         if (got == RESIZE_BATCH || line + 1 == y->hi) resize_push(&f.resize, rows, got), got = 0;
@@ -167,15 +175,15 @@ static int prep_image(uint8_t *rgb, const struct image *im, const struct prep *p
     int rc = plan_make(&plan, im->width, im->height, p);
     if (rc) return rc;
     if (same_size(&plan))
-        take_crop(rgb, im, &plan, a);
+        take_crop(rgb, im, &plan, p->rgb_first && p->over_white, a);
     else if (p->rgb_first)
-        convolve(rgb, im, &plan, 1, a);
+        convolve(rgb, im, &plan, p, a);
     else if (im->mode == IMAGE_1 || im->mode == IMAGE_P)
         nearest(rgb, im, &plan, a);
     else if (im->mode == IMAGE_I16)
         sixteen_bit(rgb, im, &plan, a);
     else
-        convolve(rgb, im, &plan, 0, a);
+        convolve(rgb, im, &plan, p, a);
     return 0;
 }
 

@@ -16,6 +16,7 @@ struct prep {
     enum prep_filter filter;
     int floor_crop;   /* HF processor: crop offset floors; torchvision rounds half to even */
     int rgb_first;    /* HF processor: convert to RGB before resizing, not after */
+    int over_white;   /* HF processor since 5: transparency laid over white; with rgb_first */
     int exif_orient;  /* apply the EXIF orientation first (Pillow does not) */
     int keep_damaged; /* a truncated or damaged picture is used as far as it decodes */
     float mean[3], std[3];

@@ -44,8 +44,8 @@ class Tool:
         assert len(data) == n
         return data
 
-    def prep(self, data, size=224, fit=CROP, filter=BICUBIC, floor=0, rgb_first=0, exif=0, keep=0):
-        head = self.ask(f"prep {size} {fit} {filter} {floor} {rgb_first} {exif} {keep} {len(data)}", data)
+    def prep(self, data, size=224, fit=CROP, filter=BICUBIC, floor=0, rgb_first=0, white=0, exif=0, keep=0):
+        head = self.ask(f"prep {size} {fit} {filter} {floor} {rgb_first} {white} {exif} {keep} {len(data)}", data)
         self.info = (int(head[0]), int(head[1]), head[2], int(head[3]))
         return np.frombuffer(self.read(size * size * 3), np.uint8).reshape(size, size, 3)
 
@@ -74,11 +74,14 @@ def crop_offset(margin, floor):
     return margin // 2 if floor else int(round(margin / 2.0))
 
 
-def pillow_prep(im, size=224, fit=CROP, filter=BICUBIC, floor=0, rgb_first=0, exif=0):
+def pillow_prep(im, size=224, fit=CROP, filter=BICUBIC, floor=0, rgb_first=0, white=0, exif=0):
     """The rule of torchvision Resize + CenterCrop + convert("RGB") on a PIL image."""
     if exif:
         from PIL import ImageOps
         im = ImageOps.exif_transpose(im)
+    if white and ("A" in im.getbands() or im.info.get("transparency") is not None):
+        im = im.convert("RGBA")
+        im = Image.alpha_composite(Image.new("RGBA", im.size, (255, 255, 255, 255)), im)
     if rgb_first: im = im.convert("RGB")
     w, h = im.size
     if fit == SQUASH: W = H = size

@@ -1,9 +1,8 @@
 /* prep_tool.c - lets the Python tests drive src/image. Requests on stdin, answers on stdout:
- *   prep S fit filter floor rgb_first exif keep N\n + N bytes -> ok W H format damaged\n + pixels
- *   decode keep N\n + N bytes -> ok W H mode orientation damaged bytes\n + pixels (+ palette: P)
- *   encode W H\n + W*H*3 bytes -> ok N\n + PNG
- *   lut m0 m1 m2 s0 s1 s2\n -> ok\n + 3*256 floats
- * and for a bad picture: bad status: sentence\n */
+ *   prep S fit filter floor rgb_first white exif keep N\n + N bytes -> ok W H format damaged\n +
+ * pixels decode keep N\n + N bytes -> ok W H mode orientation damaged bytes\n + pixels (+ palette:
+ * P) encode W H\n + W*H*3 bytes -> ok N\n + PNG lut m0 m1 m2 s0 s1 s2\n -> ok\n + 3*256 floats and
+ * for a bad picture: bad status: sentence\n */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -31,8 +30,8 @@ static void do_prep(const char *line, struct arena *a)
     struct prep p = {0};
     size_t n = 0;
     int fit = 0, filter = 0;
-    sscanf(line, "prep %d %d %d %d %d %d %d %zu", &p.size, &fit, &filter, &p.floor_crop,
-           &p.rgb_first, &p.exif_orient, &p.keep_damaged, &n);
+    sscanf(line, "prep %d %d %d %d %d %d %d %d %zu", &p.size, &fit, &filter, &p.floor_crop,
+           &p.rgb_first, &p.over_white, &p.exif_orient, &p.keep_damaged, &n);
     p.fit = (enum prep_fit)fit;
     p.filter = (enum prep_filter)filter;
     void *bytes = read_bytes(n);

@@ -29,7 +29,7 @@ def tool():
 
 def options(rng):
     return dict(size=int(rng.choice([7, 32, 64, 224])), fit=int(rng.integers(2)), filter=int(rng.integers(2)),
-                floor=int(rng.integers(2)), rgb_first=int(rng.integers(2)))
+                floor=int(rng.integers(2)), **[dict(), dict(rgb_first=1), dict(rgb_first=1, white=1)][int(rng.integers(3))])
 
 
 def opened(data):
@@ -66,6 +66,18 @@ def test_png_palette_with_transparency(tool):
                 chunk(b"PLTE", rng.integers(0, 256, (16, 3)).astype(np.uint8).tobytes()) + chunk(b"tRNS", trns) +
                 chunk(b"IDAT", z) + chunk(b"IEND", b""))
         check(tool, data, rng)
+
+
+@pytest.mark.parametrize("colour,depth", [(0, 1), (0, 2), (0, 8), (0, 16), (2, 8), (2, 16)])
+def test_png_colour_key(tool, colour, depth):
+    rng = np.random.default_rng([27, colour, depth])
+    s = rng.integers(0, min(1 << depth, 300), (31, 40, CHANNELS[colour]))
+    for key in (s[3, 4], s[0, 0], s[0, 0] * 0 + 1):
+        trns = b"".join(struct.pack(">H", int(v)) for v in key)
+        s[5:20, 5:20] = key
+        # png() writes extra chunks before PLTE, which is where a key belongs without a palette
+        check(tool, png(rng, s, colour, depth, extra=chunk(b"tRNS", trns)), rng, 4)
+        check(tool, png(rng, s, colour, depth, extra=chunk(b"tRNS", trns)), rng, 2, rgb_first=1, white=1)
 
 
 def test_png_text_and_profiles_are_skipped(tool):
@@ -208,6 +220,20 @@ def test_jpeg(tool, record_property):
             assert np.array_equal(tool.prep(data, **o), pillow_prep(im, **o)), (im.mode, im.size, o)
     print(f"libjpeg-turbo {features.version('libjpeg_turbo')}: {differ} of 200 pictures decode differently, by up to {levels} levels")
     if same_library: assert differ == 0
+
+
+def test_jpeg_with_scans_missing(tool):
+    """Block smoothing guesses what the missing scans would say, from the blocks around: a window must
+    see the same neighbours as the whole."""
+    rng = np.random.default_rng(28)
+    for _ in range(12):
+        w, h = (int(v) for v in rng.integers(40, 500, 2))
+        data = saved(Image.fromarray(scene(rng, w, h, 3)), "JPEG", quality=85, progressive=True)
+        scans = [k for k in range(len(data) - 1) if data[k:k + 2] == b"\xff\xda"]
+        for keep in scans[1:]:
+            few = data[:keep] + b"\xff\xd9"
+            im = Image.fromarray(np.ascontiguousarray(tool.decode(few)[1][..., :3]))
+            assert np.array_equal(tool.prep(few), pillow_prep(im)), (w, h, keep)
 
 
 def test_jpeg_ycck_and_rgb_colourspaces(tool):
