@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "tensor/cpu/cpu.h"
 #include "tensor/ops.h"
+#include "tensor/plugin.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -147,14 +147,4 @@ int device_open(struct device **out, const char *spec, int threads);
 int device_lane(struct device **out, struct device *d);
 void device_close(struct device *d);
 
-/* A backend in a file of its own (darkroom-cuda.so beside the program) exports one symbol, a
- * struct device_plugin named DEVICE_PLUGIN_SYMBOL. `abi` must be DEVICE_ABI, which counts every
- * change of this header. */
-enum { DEVICE_ABI = 1 };
-#define DEVICE_PLUGIN_SYMBOL "darkroom_device"
-struct device_plugin {
-    int abi;
-    int (*open)(struct device **out, int index, int threads);
-};
-
 #endif

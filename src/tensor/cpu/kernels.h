@@ -1,7 +1,7 @@
 /* kernels.h - the inner loops that exist once per instruction set.
- * kernels_body.h writes them over `struct vec`, sixteen floats; kernels_plain.c, _avx2.c and
- * _avx512.c compile it with their own vec. The same sequence of IEEE operations per lane makes
- * the three give the same bits. */
+ * kernels_body.h and norm_body.h write them over `struct vec`, sixteen floats; kernels_plain.c,
+ * _avx2.c and _avx512.c compile it with their own vec. The same sequence of IEEE operations per
+ * lane makes the three give the same bits. */
 #ifndef TENSOR_CPU_KERNELS_H
 #define TENSOR_CPU_KERNELS_H
 

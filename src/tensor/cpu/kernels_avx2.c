@@ -2,6 +2,7 @@
  * 12 sums, two of b and one of a in the 16 registers; a panel is done in two halves. */
 #include "tensor/cpu/vec_avx2.h"
 #include "tensor/cpu/kernels_body.h"
+#include "tensor/cpu/norm_body.h"
 
 enum { ROWS = 6 };
 

@@ -1,6 +1,7 @@
 /* kernels_avx512.c - the kernels for AVX-512; the micro-kernel stands in tile_avx512.c. */
 #include "tensor/cpu/vec_avx512.h"
 #include "tensor/cpu/kernels_body.h"
+#include "tensor/cpu/norm_body.h"
 
 /* Sixteen rows of w become sixteen columns of the panel: four rounds of pairwise exchange. */
 static inline __attribute__((always_inline)) void transpose_16(__m512 *r)

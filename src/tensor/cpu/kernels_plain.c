@@ -1,6 +1,7 @@
 /* kernels_plain.c - the kernels in plain C: what every other instruction set must equal. */
 #include "tensor/cpu/vec_plain.h"
 #include "tensor/cpu/kernels_body.h"
+#include "tensor/cpu/norm_body.h"
 
 static void tile_plain(const struct tile *t)
 {

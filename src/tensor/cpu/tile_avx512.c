@@ -6,11 +6,12 @@
  * those of this one (c points there once they are loaded). */
 #include "tensor/cpu/kernels.h"
 
+/* clang-format off */
 /* Rows go in threes over one pointer: base, base + lda, base + 2 lda. Sums of row r stand in
  * zmm(4+2r) and zmm(5+2r). */
-#define FMA(lo, hi, at, x)                          \
-    "vbroadcastss " at ", %%zmm" x "\n"             \
-    "vfmadd231ps %%zmm0, %%zmm" x ", %%zmm" lo "\n" \
+#define FMA(lo, hi, at, x)                                                                         \
+    "vbroadcastss " at ", %%zmm" x "\n"                                                            \
+    "vfmadd231ps %%zmm0, %%zmm" x ", %%zmm" lo "\n"                                                \
     "vfmadd231ps %%zmm1, %%zmm" x ", %%zmm" hi "\n"
 #define ROW_0(p, d, lo, hi, x) FMA(lo, hi, d "(%[" p "])", x)
 #define ROW_1(p, d, lo, hi, x) FMA(lo, hi, d "(%[" p "],%[lda])", x)
@@ -31,11 +32,11 @@
 #define ROWS_14(d)             ROWS_13(d) ROW_1("a12", d, "30", "31", "3")
 
 /* Sums of rows 0..n-1: to zero, from c, to c. Walking c uses up the pointer. */
-#define ZERO(lo, hi) \
+#define ZERO(lo, hi)                                                                               \
     "vpxord %%zmm" lo ", %%zmm" lo ", %%zmm" lo "\nvpxord %%zmm" hi ", %%zmm" hi ", %%zmm" hi "\n"
-#define LOAD(lo, hi) \
+#define LOAD(lo, hi)                                                                               \
     "vmovups (%[c]), %%zmm" lo "\nvmovups 64(%[c]), %%zmm" hi "\nadd %[ldc], %[c]\n"
-#define SAVE(lo, hi) \
+#define SAVE(lo, hi)                                                                               \
     "vmovups %%zmm" lo ", (%[c])\nvmovups %%zmm" hi ", 64(%[c])\nadd %[ldc], %[c]\n"
 #define SUMS_1(DO)  DO("4", "5")
 #define SUMS_2(DO)  SUMS_1(DO) DO("6", "7")
@@ -52,50 +53,54 @@
 #define SUMS_13(DO) SUMS_12(DO) DO("28", "29")
 #define SUMS_14(DO) SUMS_13(DO) DO("30", "31")
 
-#define STEP(n, d, row) \
+#define STEP(n, d, row)                                                                            \
     "vmovups " row "(%[b]), %%zmm0\nvmovups " row "+64(%[b]), %%zmm1\n" ROWS_##n(d)
-#define FORWARD(bytes)                                                      \
-    "add $" bytes ", %[a0]\nadd $" bytes ", %[a3]\nadd $" bytes ", %[a6]\n" \
+#define FORWARD(bytes)                                                                             \
+    "add $" bytes ", %[a0]\nadd $" bytes ", %[a3]\nadd $" bytes ", %[a6]\n"                        \
     "add $" bytes ", %[a9]\nadd $" bytes ", %[a12]\n"
 
 #define FIELD(name) "%c[" #name "](%[t])" /* of the struct tile, so that it takes no register */
-#define TILE(n)                                                                                                         \
-    static void tile_##n(const struct tile *t)                                                                          \
-    {                                                                                                                   \
-        float *c = t->c;                                                                                                \
-        const float *b = t->b;                                                                                          \
-        const float *a0 = t->a, *a3 = a0 + 3 * t->lda, *a6 = a0 + 6 * t->lda,                                           \
-                    *a9 = a0 + 9 * t->lda, *a12 = a0 + 12 * t->lda;                                                     \
-        const char *ahead = t->ahead;                                                                                   \
-        int64_t count = t->k / 4;                                                                                       \
-        __asm__ volatile(                                                                                               \
-            "cmpl $0, " FIELD(more) "\nje 1f\n" SUMS_##n(                                                               \
-                LOAD) "jmp 2f\n"                                                                                        \
-                      "1:\n" SUMS_##n(                                                                                  \
-                          ZERO) "2: test %[count], %[count]\nje 4f\n"                                                   \
-                                ".p2align 5\n"                                                                          \
-                                "3:\n" STEP(n, "0", "0") "prefetcht1 (%[ahead])\nadd " FIELD(step) ", %[ahead]\n" STEP( \
-                                    n, "4",                                                                             \
-                                    "128") "prefetcht0 (%[c])\nadd $64, %[c]\n" STEP(n, "8",                            \
-                                                                                     "256")                             \
-                                    STEP(n, "12", "384") FORWARD(                                                       \
-                                        "16") "add $512, %[b]\ndec %[count]\njne 3b\n"                                  \
-                                              "4: mov " FIELD(                                                          \
-                                                  k) ", %[count]\nand $3, %[count]\nje 6f\n"                            \
-                                                     "5:\n" STEP(n, "0", "0") FORWARD(                                  \
-                                                         "4") "add $128, %[b]\ndec %[count]\njne 5b\n"                  \
-                                                              "6: mov " FIELD(                                          \
-                                                                  home) ", %[c]\n" SUMS_##n(SAVE) "vzeroupper\n"        \
-            : [c] "+r"(c), [b] "+r"(b), [a0] "+r"(a0), [a3] "+r"(a3), [a6] "+r"(a6),                                    \
-              [a9] "+r"(a9), [a12] "+r"(a12), [ahead] "+r"(ahead), [count] "+r"(count)                                  \
-            : [lda] "r"(t->lda * 4), [ldc] "r"(t->ldc * 4), [t] "r"(t),                                                 \
-              [home] "i"(offsetof(struct tile, c)), [step] "i"(offsetof(struct tile, step)),                            \
-              [more] "i"(offsetof(struct tile, more)), [k] "i"(offsetof(struct tile, k))                                \
-            : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7",                           \
-              "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16",                            \
-              "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25",                          \
-              "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31");                                                    \
+#define TILE(n)                                                                                    \
+    static void tile_##n(const struct tile *t)                                                     \
+    {                                                                                              \
+        float *c = t->c;                                                                           \
+        const float *b = t->b;                                                                     \
+        const float *a0 = t->a, *a3 = a0 + 3 * t->lda, *a6 = a0 + 6 * t->lda,                      \
+                    *a9 = a0 + 9 * t->lda, *a12 = a0 + 12 * t->lda;                                \
+        const char *ahead = t->ahead;                                                              \
+        int64_t count = t->k / 4;                                                                  \
+        __asm__ volatile(                                                                          \
+            "cmpl $0, " FIELD(more) "\nje 1f\n" SUMS_##n(                                          \
+                LOAD) "jmp 2f\n"                                                                   \
+                      "1:\n" SUMS_##n(                                                             \
+                          ZERO) "2: test %[count], %[count]\nje 4f\n"                              \
+                                ".p2align 5\n"                                                     \
+            "3:\n"                                                                                 \
+            STEP(n, "0", "0") "prefetcht1 (%[ahead])\nadd " FIELD(step) ", %[ahead]\n"             \
+            STEP(                                                                                  \
+                                    n, "4",                                                        \
+                                    "128") "prefetcht0 (%[c])\nadd $64, %[c]\n" STEP(n, "8",       \
+                                                                                     "256")        \
+                                    STEP(n, "12", "384") FORWARD(                                  \
+                                        "16") "add $512, %[b]\ndec %[count]\njne 3b\n"             \
+                                              "4: mov " FIELD(                                     \
+                                                  k) ", %[count]\nand $3, %[count]\nje 6f\n"       \
+                                                     "5:\n" STEP(n, "0", "0") FORWARD(             \
+                                                         "4") "add $128, %[b]\ndec %[count]\njne 5b\n" \
+                                                              "6: mov " FIELD(                     \
+                                                                  home) ", %[c]\n" SUMS_##n(SAVE) "vzeroupper\n" \
+            : [c] "+r"(c), [b] "+r"(b), [a0] "+r"(a0), [a3] "+r"(a3), [a6] "+r"(a6),               \
+              [a9] "+r"(a9), [a12] "+r"(a12), [ahead] "+r"(ahead), [count] "+r"(count)             \
+            : [lda] "r"(t->lda * 4), [ldc] "r"(t->ldc * 4), [t] "r"(t),                            \
+              [home] "i"(offsetof(struct tile, c)), [step] "i"(offsetof(struct tile, step)),       \
+              [more] "i"(offsetof(struct tile, more)), [k] "i"(offsetof(struct tile, k))           \
+            : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7",      \
+              "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16",       \
+              "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25",     \
+              "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31");                               \
     }
+
+/* clang-format on */
 
 TILE(1)
 TILE(2)
