@@ -39,12 +39,11 @@ static int plan_make(struct resize_plan *plan, int width, int height, const stru
                                  .filter = p->filter};
     if (p->fit == FIT_SQUASH) return 0;
     int shortest = width < height ? width : height, longest = width < height ? height : width;
-    if ((double)p->size * longest / shortest > MAX_STRETCH)
+    int side = p->resize ? p->resize : p->size;
+    if ((double)side * longest / shortest > MAX_STRETCH)
         return err_bad(BAD_TOO_LARGE, "%d x %d pixels are too narrow to resize", width, height);
-    if (width < height)
-        plan->out_height = long_side(p->size, height, width);
-    else
-        plan->out_width = long_side(p->size, width, height);
+    plan->out_width = width < height ? side : long_side(side, width, height);
+    plan->out_height = width < height ? long_side(side, height, width) : side;
     plan->x = crop_start(plan->out_width - p->size, p->floor_crop);
     plan->y = crop_start(plan->out_height - p->size, p->floor_crop);
     return 0;

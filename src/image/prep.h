@@ -11,7 +11,8 @@ enum prep_fit { FIT_CROP, FIT_SQUASH }; /* shortest side + centre crop; straight
 enum prep_filter { FILTER_BICUBIC, FILTER_BILINEAR };
 
 struct prep {
-    int size; /* S */
+    int size;   /* S */
+    int resize; /* FIT_CROP: the short side before cropping, >= S; 0 = S */
     enum prep_fit fit;
     enum prep_filter filter;
     int floor_crop;   /* HF processor: crop offset floors; torchvision rounds half to even */

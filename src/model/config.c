@@ -271,13 +271,12 @@ static int hf_prep(struct clip_said *s, const json_t *o)
     if (off(o, "do_center_crop") && !both)
         return err_set(ERR_INPUT, "do_center_crop is off and size is not height and width: the "
                                   "pictures would not be square");
-    if (!off(o, "do_center_crop") && crop && size && crop != size)
-        return err_set(ERR_INPUT,
-                       "size %d and crop_size %d differ, this program crops at the "
-                       "resized size only",
-                       size, crop);
+    int cropped = !off(o, "do_center_crop") && crop;
+    if (cropped && (size < crop || (both && size != crop)))
+        return err_set(ERR_INPUT, "size %d and crop_size %d do not go together", size, crop);
+    p->resize = cropped && size > crop ? size : 0;
     p->floor_crop = p->rgb_first = 1;
-    if (size) s->image_size = size;
+    if (size) s->image_size = cropped ? crop : size;
     s->prep_known = 1;
     return 0;
 }
@@ -304,6 +303,9 @@ static int timm_model(struct clip_said *s, const json_t *o, const char *arch)
         json_int_t n = json_integer_value(json_array_get(input, 1));
         if (n > 0 && n <= SIZE_MAX_SAID) s->image_size = (int)n;
     }
+    double part = json_number_value(json_object_get(c, "crop_pct"));
+    if (part > 0.1 && part < 1 && s->prep.fit == FIT_CROP && s->image_size)
+        s->prep.resize = (int)floor(s->image_size / part);
     s->prep_known = 1;
     return rc;
 }
@@ -367,6 +369,7 @@ void config_print(struct str *out, const struct clip_config *c)
     if (c->image.layers) {
         print_tower(out, "image", &c->image);
         str_printf(out, " size %d patch %d%s", c->image_size, c->patch, c->pre_norm ? " pre" : "");
+        if (p->resize) str_printf(out, " resize %d", p->resize);
         str_printf(out, " prep %s %s%s%s", p->fit == FIT_SQUASH ? "squash" : "crop",
                    p->filter == FILTER_BILINEAR ? "bilinear" : "bicubic",
                    p->floor_crop ? " floor" : "", p->rgb_first ? " rgb-first" : "");

@@ -195,6 +195,7 @@ static int resolve_size(struct model *m, int asked)
         return err_set(ERR_USAGE, "image size %d makes more than 65025 patches", c->image_size);
     c->prep = m->said.prep;
     c->prep.size = c->image_size;
+    if (asked || c->prep.resize < c->image_size) c->prep.resize = 0;
     if (!m->said.prep_known && m->image.layout && !strcmp(m->family, "HF transformers"))
         c->prep.floor_crop = c->prep.rgb_first = 1;
     for (int i = 0; i < 3; i++)
