@@ -70,25 +70,19 @@
         const char *ahead = t->ahead;                                                              \
         int64_t count = t->k / 4;                                                                  \
         __asm__ volatile(                                                                          \
-            "cmpl $0, " FIELD(more) "\nje 1f\n" SUMS_##n(                                          \
-                LOAD) "jmp 2f\n"                                                                   \
-                      "1:\n" SUMS_##n(                                                             \
-                          ZERO) "2: test %[count], %[count]\nje 4f\n"                              \
-                                ".p2align 5\n"                                                     \
+            "cmpl $0, " FIELD(more) "\nje 1f\n" SUMS_##n(LOAD) "jmp 2f\n"                          \
+            "1:\n" SUMS_##n(ZERO)                                                                  \
+            "2: test %[count], %[count]\nje 4f\n"                                                  \
+            ".p2align 5\n"                                                                         \
             "3:\n"                                                                                 \
             STEP(n, "0", "0") "prefetcht1 (%[ahead])\nadd " FIELD(step) ", %[ahead]\n"             \
-            STEP(                                                                                  \
-                                    n, "4",                                                        \
-                                    "128") "prefetcht0 (%[c])\nadd $64, %[c]\n" STEP(n, "8",       \
-                                                                                     "256")        \
-                                    STEP(n, "12", "384") FORWARD(                                  \
-                                        "16") "add $512, %[b]\ndec %[count]\njne 3b\n"             \
-                                              "4: mov " FIELD(                                     \
-                                                  k) ", %[count]\nand $3, %[count]\nje 6f\n"       \
-                                                     "5:\n" STEP(n, "0", "0") FORWARD(             \
-                                                         "4") "add $128, %[b]\ndec %[count]\njne 5b\n" \
-                                                              "6: mov " FIELD(                     \
-                                                                  home) ", %[c]\n" SUMS_##n(SAVE) "vzeroupper\n" \
+            STEP(n, "4", "128") "prefetcht0 (%[c])\nadd $64, %[c]\n"                               \
+            STEP(n, "8", "256")                                                                    \
+            STEP(n, "12", "384")                                                                   \
+            FORWARD("16") "add $512, %[b]\ndec %[count]\njne 3b\n"                                 \
+            "4: mov " FIELD(k) ", %[count]\nand $3, %[count]\nje 6f\n"                             \
+            "5:\n" STEP(n, "0", "0") FORWARD("4") "add $128, %[b]\ndec %[count]\njne 5b\n"         \
+            "6: mov " FIELD(home) ", %[c]\n" SUMS_##n(SAVE) "vzeroupper\n"                         \
             : [c] "+r"(c), [b] "+r"(b), [a0] "+r"(a0), [a3] "+r"(a3), [a6] "+r"(a6),               \
               [a9] "+r"(a9), [a12] "+r"(a12), [ahead] "+r"(ahead), [count] "+r"(count)             \
             : [lda] "r"(t->lda * 4), [ldc] "r"(t->ldc * 4), [t] "r"(t),                            \
@@ -99,7 +93,6 @@
               "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25",     \
               "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31");                               \
     }
-
 /* clang-format on */
 
 TILE(1)
