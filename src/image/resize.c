@@ -234,9 +234,11 @@ void resize_init_with(struct resize *r, const struct resize_plan *p,
 /* One output row, whose inputs are all in the ring. */
 static void resize_emit(struct resize *r)
 {
-    int o = r->rows_out++, from = r->y.start[o];
-    for (int t = 0; t < r->tap_rows; t++)
-        r->taps[t] = r->ring[(from + (t < r->y.len[o] ? t : 0)) % r->ring_rows];
+    int o = r->rows_out++, slot = r->y.start[o] % r->ring_rows;
+    for (int t = 0; t < r->tap_rows; t++) {
+        r->taps[t] = r->ring[slot];
+        if (t + 1 < r->y.len[o] && ++slot == r->ring_rows) slot = 0;
+    }
     uint8_t *out = r->out + (size_t)o * r->out_stride;
     if (!r->down_first) {
         r->kernels->down(out, r->taps, &r->y, o, (int)r->out_stride);
