@@ -120,8 +120,12 @@ static int deliver(struct clip_runner *r, void *out, const struct var *y)
         z = tensor_2d(tape_alloc(t, count * size), r->ask.out, y->x.dim[0], y->x.dim[1]);
         if (!tape_skips(t)) tape_ran(t, op_l2norm(t->dev, &(struct l2norm){z, y->x}));
     }
-    void *to = r->plain ? (void *)r->plain : out;
-    if (!tape_skips(t)) tape_ran(t, op_get(t->dev, to, z.data, count * dtype_size(z.type)));
+    char *to = r->plain ? (char *)r->plain : out;
+    size_t row = (size_t)z.dim[1] * dtype_size(z.type), step = (size_t)z.ld * dtype_size(z.type);
+    if (row == step && !tape_skips(t))
+        tape_ran(t, op_get(t->dev, to, z.data, count * dtype_size(z.type)));
+    for (size_t i = 0; row != step && i < (size_t)z.dim[0] && !tape_skips(t); i++)
+        tape_ran(t, op_get(t->dev, to + i * row, (char *)z.data + i * step, row));
     if (!tape_skips(t)) tape_ran(t, op_sync(t->dev));
     if (!tape_skips(t) && r->plain) round_half(out, r->plain, count);
     return tape_error(t);

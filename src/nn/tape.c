@@ -59,10 +59,13 @@ void *tape_alloc(struct tape *t, size_t bytes)
 
 struct var tape_var(struct tape *t, int64_t rows, int64_t cols)
 {
-    size_t bytes = (size_t)rows * (size_t)cols * sizeof(float);
+    int64_t ld = tensor_pitch(cols);
+    size_t bytes = (size_t)rows * (size_t)ld * sizeof(float);
     struct var v = {.x = tensor_2d(tape_alloc(t, bytes), F32, rows, cols)};
+    v.x.ld = ld;
     if (!t->record) return v;
     v.g = tensor_2d(tape_alloc(t, bytes), F32, rows, cols);
+    v.g.ld = ld;
     if (!tape_skips(t)) tape_ran(t, op_zero(t->dev, v.g.data, bytes));
     return v;
 }
