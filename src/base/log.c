@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -83,6 +84,9 @@ void log_progress(const char *fmt, ...)
         vsnprintf(line, sizeof line, fmt, ap);
         va_end(ap);
         if (log_is_terminal()) {
+            struct winsize w;
+            if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col > 1 && w.ws_col < sizeof line)
+                line[w.ws_col - 1] = 0; /* a wrapped line could not be taken back */
             fprintf(stderr, "\r\033[K%s", line);
             drawn = 1;
         } else {

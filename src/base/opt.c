@@ -113,9 +113,23 @@ static int parse_number(const struct opt *o, void *at, const char *text)
     return errno || end == text || *end ? ERR_USAGE : 0;
 }
 
+static int set_value(const struct opt *o, void *options, const char *text);
+
+/* Python users write None for "as if not given". */
+static int set_none(const struct opt *o, void *options)
+{
+    static const size_t size[] = {[OPT_FLAG] = sizeof(int),      [OPT_BOOL] = sizeof(int),
+                                  [OPT_INT] = sizeof(int64_t),   [OPT_SIZE] = sizeof(uint64_t),
+                                  [OPT_FLOAT] = sizeof(double),  [OPT_STR] = sizeof(char *),
+                                  [OPT_CHOICE] = sizeof(int),    [OPT_LIST] = 0};
+    memset(field(o, options), 0, size[o->type]);
+    return o->value ? set_value(o, options, o->value) : 0;
+}
+
 static int set_value(const struct opt *o, void *options, const char *text)
 {
     void *at = field(o, options);
+    if (!strcmp(text, "None")) return set_none(o, options);
     switch (o->type) {
     case OPT_FLAG: return parse_bool(at, text);
     case OPT_BOOL:

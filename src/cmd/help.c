@@ -184,8 +184,8 @@ void help_bash(struct str *out, const struct verb *const *verbs)
     for (const struct verb *const *v = verbs; *v; v++) str_printf(out, " %s", (*v)->name);
     str_puts(
         out,
-        "'\n  elif [ \"${cur#-}\" = \"$cur\" ]; then COMPREPLY=($(compgen -f -- \"$cur\")); return; fi\n"
-        "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o filenames -F _darkroom darkroom\n");
+        "'\n  elif [ \"${cur#-}\" = \"$cur\" ]; then COMPREPLY=(); return; fi\n"
+        "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default -F _darkroom darkroom\n");
 }
 
 void help_zsh(struct str *out, const struct verb *const *verbs)

@@ -50,7 +50,7 @@ static int unknown_verb(const char *name)
     size_t i = 0;
     for (; verbs[i]; i++) names[i] = verbs[i]->name;
     names[i] = NULL;
-    const char *near = str_nearest(name, names);
+    const char *near = str_same(name, "inference") ? "embed" : str_nearest(name, names);
     if (near)
         return err_set(ERR_USAGE, "no verb '%s'; did you mean '%s'? See darkroom --help", name,
                        near);

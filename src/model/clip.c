@@ -130,7 +130,9 @@ void clip_close(struct clip *c)
 int clip_peek(struct clip_config *out, const struct clip_ask *ask)
 {
     struct model m;
-    int rc = model_open(&m, ask);
+    struct clip_ask peek = *ask;
+    peek.config_only = 1;
+    int rc = model_open(&m, &peek);
     *out = m.config;
     model_close(&m);
     return rc;

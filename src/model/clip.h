@@ -17,6 +17,7 @@ struct clip_ask {
     const char *activation; /* "quick_gelu", "gelu", or NULL = as configuration or name say */
     int image_size;         /* 0 = the model's own; else its positions are resized */
     int no_image, no_text;  /* leave this tower out */
+    int config_only;        /* no weight will be read: the activation may stay unknown */
 };
 
 /* A tower that the model has not got is simply absent: config->image.layers or text.layers is 0.

@@ -39,6 +39,8 @@ static int gather(struct model *m, const struct clip_ask *ask)
     }
     if (ask->activation) {
         if ((rc = act_parse(&act, ask->activation))) return rc;
+        if (s->image.act >= 0 && s->image.act != (int)act)
+            log_warn("--activation %s overrules %s", ask->activation, s->act_from);
         s->image.act = s->text.act = (int)act;
         snprintf(s->act_from, sizeof s->act_from, "--activation");
     }
@@ -163,13 +165,6 @@ static int resolve_tower(const struct model *m, struct tower_config *c, const st
     if (!rc) rc = agree(m, "layers", s->layers, c->layers);
     if (!rc) rc = agree(m, "intermediate_size", s->mlp, c->mlp);
     if (rc) return rc;
-    if (s->act < 0)
-        return err_set(ERR_USAGE,
-                       "%s: nothing says which activation this model was trained with; "
-                       "say --activation quick_gelu (OpenAI, MetaCLIP, DFN) or "
-                       "--activation gelu (LAION, DataComp), or put its "
-                       "open_clip_config.json or config.json beside it",
-                       m->files.weights);
     c->heads = s->heads        ? s->heads
                : s->head_width ? c->width / s->head_width
                                : usual_heads(side, c->width);
@@ -179,8 +174,21 @@ static int resolve_tower(const struct model *m, struct tower_config *c, const st
                        "width %d does not divide into %d heads; the configuration must "
                        "say how many there are",
                        c->width, c->heads);
-    c->act = (enum act)s->act;
+    c->act = s->act < 0 ? ACT_NONE : (enum act)s->act;
     return 0;
+}
+
+/* Asked last, so that inspect can tell everything else. */
+static int check_act(const struct model *m)
+{
+    int image = !m->image.layout || m->said.image.act >= 0;
+    int text = !m->text.layout || m->said.text.act >= 0;
+    if (image && text) return 0;
+    return err_set(ERR_USAGE,
+                   "%s: nothing says which activation this model was trained with; say "
+                   "--activation quick_gelu (OpenAI, MetaCLIP, DFN) or --activation gelu (LAION, "
+                   "DataComp), or put its open_clip_config.json or config.json beside it",
+                   m->files.weights);
 }
 
 static int resolve_size(struct model *m, int asked)
@@ -233,7 +241,7 @@ static int resolve(struct model *m, const struct clip_ask *ask)
     if (!rc && (pair || c->image.projected || c->text.projected))
         rc = agree(m, "embed_dim", m->said.embed, c->embed);
     read_scale(m);
-    return rc;
+    return rc || ask->config_only ? rc : check_act(m);
 }
 
 /* What the file seems to be instead. */

@@ -149,6 +149,7 @@ static int not_known(const char *name)
     char buf[NAME * 2];
     int open_clip = str_starts(name, "open_clip:");
     if (not_run(name)) return ERR_USAGE;
+    if (str_distance(name, "tiny") < 3) offer(best, "tiny", name);
     for (const struct model_row *r = model_rows; r->arch; r++) {
         if (open_clip) {
             snprintf(buf, sizeof buf, "open_clip:%s/%s", r->arch, r->tag);
