@@ -118,10 +118,10 @@ static int set_value(const struct opt *o, void *options, const char *text);
 /* Python users write None for "as if not given". */
 static int set_none(const struct opt *o, void *options)
 {
-    static const size_t size[] = {[OPT_FLAG] = sizeof(int),      [OPT_BOOL] = sizeof(int),
-                                  [OPT_INT] = sizeof(int64_t),   [OPT_SIZE] = sizeof(uint64_t),
-                                  [OPT_FLOAT] = sizeof(double),  [OPT_STR] = sizeof(char *),
-                                  [OPT_CHOICE] = sizeof(int),    [OPT_LIST] = 0};
+    static const size_t size[] = {[OPT_FLAG] = sizeof(int),     [OPT_BOOL] = sizeof(int),
+                                  [OPT_INT] = sizeof(int64_t),  [OPT_SIZE] = sizeof(uint64_t),
+                                  [OPT_FLOAT] = sizeof(double), [OPT_STR] = sizeof(char *),
+                                  [OPT_CHOICE] = sizeof(int),   [OPT_LIST] = 0};
     memset(field(o, options), 0, size[o->type]);
     return o->value ? set_value(o, options, o->value) : 0;
 }

@@ -7,10 +7,13 @@
 #include "format/json.h"
 #include "io/place.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const products[] = {"embed",       "score",     "filter", "dedup-clusters",
                                        "dedup-pairs", "dedup-eps", "export"};
@@ -34,9 +37,11 @@ static void count_receipt(struct tally *t, const struct receipt *r)
     for (int b = 1; b < BAD_COUNT; b++) t->errors[b] += r->errors[b];
 }
 
-/* Look at every partition's receipt; `rehash` also reads the outputs again. Disagreements are
- * told one by one and counted. */
-static int walk_product(struct tally *t, struct place *p, const char *product, int rehash)
+/* How far to go: trust sizes, read the bytes, or also take away receipts that lie. */
+enum depth { LOOK, READ, DROP };
+
+/* Look at every partition's receipt. Disagreements are told one by one and counted. */
+static int walk_product(struct tally *t, struct place *p, const char *product, enum depth depth)
 {
     struct run run = {0};
     memset(t, 0, sizeof *t);
@@ -49,15 +54,16 @@ static int walk_product(struct tally *t, struct place *p, const char *product, i
         rc = receipt_load(&r, p, product, i, partition_digits(t->partitions));
         if (!rc && strcmp(r.fingerprint, run.fingerprint))
             rc = err_set(ERR_STALE, "partition %" PRId64 ": its receipt is of another run", i);
-        if (!rc) rc = receipt_check(&r, p, rehash);
+        if (!rc) rc = receipt_check(&r, p, depth != LOOK);
         if (!rc)
             count_receipt(t, &r);
         else if (rc == ERR_INPUT)
             t->missing++;
         else
             t->bad++, log_warn("%s", err_text());
+        if (rc == ERR_STALE && depth == DROP) receipt_remove(p, product, i, r.digits);
         receipt_release(&r);
-        if (rehash)
+        if (depth != LOOK)
             log_progress("verify %s: %" PRId64 " of %" PRId64 " partitions", product, i + 1,
                          t->partitions);
     }
@@ -102,6 +108,17 @@ static void print_tally(const char *product, const struct tally *t, int json)
     str_release(&e);
 }
 
+/* A task that still says "running" although its process on this host is gone. */
+static const char *live_state(const struct json *j)
+{
+    char host[64] = "";
+    const char *state = json_text(j, "state", "?");
+    int64_t pid = json_int(j, "pid", 0);
+    gethostname(host, sizeof host - 1);
+    if (strcmp(state, "running") || strcmp(host, json_text(j, "host", "")) || pid < 1) return state;
+    return kill((pid_t)pid, 0) && errno == ESRCH ? "ended without a word" : state;
+}
+
 /* live/<task>.json of tasks that run or ran: one line each. */
 static void print_live(struct place *p, const char *product)
 {
@@ -117,8 +134,7 @@ static void print_live(struct place *p, const char *product)
         if (!place_read(p, name.p, &text, 1 << 20) && !json_parse(&j, text.p, text.len, &a))
             printf("  task %s on %s at %s: %s, %" PRId64 " samples, last error: %s\n",
                    json_text(j, "task", "?"), json_text(j, "host", "?"), json_text(j, "time", "?"),
-                   json_text(j, "state", "?"), json_int(j, "samples", 0),
-                   json_text(j, "last_error", "none"));
+                   live_state(j), json_int(j, "samples", 0), json_text(j, "last_error", "none"));
         str_release(&name);
         str_release(&text);
         arena_release(&a);
@@ -127,44 +143,60 @@ static void print_live(struct place *p, const char *product)
     names_release(&n);
 }
 
-/* Walk every product of the place: 7 when something disagrees. */
-static int walk_place(struct common *c, const char **args, int nargs, const char *verb, int rehash)
+/* Walk every product of the place: 7 when something disagrees, 3 when something is missing. */
+static int walk_place(struct common *c, const char **args, int nargs, const char *verb,
+                      enum depth depth)
 {
     struct place *p;
-    int rc = open_one(&p, args, nargs, verb), found = 0, disagree = 0;
+    int rc = open_one(&p, args, nargs, verb), found = 0, disagree = 0, missing = 0;
     if (rc) return rc;
     for (size_t i = 0; i < sizeof products / sizeof *products && !rc; i++) {
         struct tally t;
         struct str run = {0};
         str_printf(&run, "_darkroom/%s/run.json", products[i]);
-        if (place_exists(p, run.p, NULL) && !(rc = walk_product(&t, p, products[i], rehash))) {
+        if (place_exists(p, run.p, NULL) && !(rc = walk_product(&t, p, products[i], depth))) {
             print_tally(products[i], &t, c->json);
-            if (!rehash && !c->json) print_live(p, products[i]);
+            if (depth == LOOK && !c->json) print_live(p, products[i]);
             found = 1;
             disagree |= t.bad > 0;
+            missing |= t.missing > 0;
         }
         str_release(&run);
     }
     if (!rc && !found)
         rc = err_set(ERR_INPUT, "%s: nothing that darkroom made is here", place_url(p));
-    if (!rc && disagree)
+    if (!rc && disagree && depth == DROP)
+        log_warn("the receipts that disagree are gone: run the same command again to redo them");
+    else if (!rc && disagree)
         rc = err_set(
             ERR_STALE,
-            "%s: files and receipts disagree; run the same command again to redo those partitions",
+            "%s: files and receipts disagree; verify --drop takes those receipts away, then the "
+            "same command redoes their partitions",
             place_url(p));
     place_close(p);
-    return rc;
+    return rc ? rc : missing || disagree ? 3 : 0;
 }
 
 static int run_status(void *options, const char **args, int nargs)
 {
-    int rc = walk_place(options, args, nargs, "status", 0);
-    return rc == ERR_STALE ? 0 : rc; /* status tells; verify judges */
+    int rc = walk_place(options, args, nargs, "status", LOOK);
+    return rc == ERR_STALE || rc > 0 ? 0 : rc; /* status tells; verify judges */
 }
+
+struct verify_options {
+    struct common common;
+    int drop;
+};
+
+static const struct opt verify_options[] = {
+    {"drop", NULL, 0, OPT_FLAG, offsetof(struct verify_options, drop), NULL, NULL,
+     "remove receipts that disagree, so that their partitions are done again", 0},
+    OPT_END};
 
 static int run_verify(void *options, const char **args, int nargs)
 {
-    return walk_place(options, args, nargs, "verify", 1);
+    struct verify_options *o = options;
+    return walk_place(options, args, nargs, "verify", o->drop ? DROP : READ);
 }
 
 static int run_gc(void *options, const char **args, int nargs)
@@ -187,14 +219,15 @@ const struct verb status_verb = {"status",
                                  NULL,
                                  sizeof(struct common),
                                  run_status};
-const struct verb verify_verb = {"verify",
-                                 "PLACE",
-                                 "read every output again and compare with its receipt",
-                                 "  darkroom verify place && echo whole\n",
-                                 NULL,
-                                 NULL,
-                                 sizeof(struct common),
-                                 run_verify};
+const struct verb verify_verb = {
+    "verify",
+    "PLACE",
+    "read every output again and compare with its receipt",
+    "  darkroom verify place && echo whole\n  darkroom verify --drop place\n",
+    "Exit 0: every partition is there and agrees; 3: some are missing; 7: some disagree.\n",
+    verify_options,
+    sizeof(struct verify_options),
+    run_verify};
 const struct verb gc_verb = {
     "gc",
     "PLACE",

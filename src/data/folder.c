@@ -3,6 +3,7 @@
  * inode) once: loops end, and what two ways lead to is found under its own name. */
 #include "data/folder.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -222,6 +223,21 @@ void folder_close(struct folder *f)
 size_t folder_count(const struct folder *f)
 {
     return f->ngroups;
+}
+
+void folder_hash(const struct folder *f, struct sha256 *h)
+{
+    struct str path = {0};
+    for (size_t i = 0; i < f->count; i++) {
+        const char *name = f->pool.p + f->entries[i].at;
+        struct stat st;
+        str_clear(&path);
+        str_printf(&path, "%s/%s", f->root, name);
+        int64_t size = stat(path.p, &st) ? -1 : (int64_t)st.st_size;
+        sha256_add(h, name, strlen(name) + 1);
+        sha256_add(h, &size, sizeof size);
+    }
+    str_release(&path);
 }
 
 size_t folder_captions(const struct folder *f)

@@ -25,6 +25,10 @@ size_t folder_ignored(const struct folder *f);  /* files that are none of these 
 int folder_load(const struct folder *f, struct sample *s, struct arena *a, size_t i,
                 uint64_t limit);
 
+/* Every path below the folder with its size, in order: what it holds, as a hash. */
+struct sha256;
+void folder_hash(const struct folder *f, struct sha256 *h);
+
 /* Call visit(arg, path below root) for every file, in no order, until it returns non-zero. */
 int folder_walk(const char *root, int (*visit)(void *arg, const char *path), void *arg);
 

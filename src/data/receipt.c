@@ -92,20 +92,35 @@ static int run_differs(const struct run *ours, const struct run *theirs, struct 
                    place_url(p));
 }
 
+/* The files a receipt names, then the receipt itself. */
+static int drop_receipt(struct place *p, const char *product, const char *name)
+{
+    struct receipt r;
+    struct str path = {0};
+    char *end;
+    long long partition = strtoll(name, &end, 10);
+    int rc = 0;
+    if (end != name && !strcmp(end, ".json")) {
+        if (receipt_load(&r, p, product, partition, (int)(end - name))) r.outputs.count = 0;
+        for (size_t i = 0; i < r.outputs.count && !rc; i++)
+            rc = place_remove(p, r.outputs.file[i].name);
+        receipt_release(&r);
+    }
+    str_printf(&path, "_darkroom/%s/%s", product, name);
+    if (!rc) rc = place_remove(p, path.p);
+    str_release(&path);
+    return rc;
+}
+
 static int drop_receipts(struct place *p, const char *product)
 {
     struct names n = {0};
-    struct str folder = {0}, path = {0};
+    struct str folder = {0};
     str_printf(&folder, "_darkroom/%s", product);
     int rc = place_list(p, folder.p, &n);
-    for (size_t i = 0; i < n.count && !rc; i++) {
-        if (!str_ends(n.list[i], ".json")) continue;
-        str_clear(&path);
-        str_printf(&path, "%s/%s", folder.p, n.list[i]);
-        rc = place_remove(p, path.p);
-    }
+    for (size_t i = 0; i < n.count && !rc; i++)
+        if (str_ends(n.list[i], ".json")) rc = drop_receipt(p, product, n.list[i]);
     str_release(&folder);
-    str_release(&path);
     names_release(&n);
     return rc;
 }
@@ -238,6 +253,9 @@ int receipt_load(struct receipt *r, struct place *p, const char *product, int64_
          json_int(j, "format", 0) != RECEIPT_FORMAT || json_int(j, "partition", -1) != partition))
         rc = err_set(ERR_STALE, "%s/%s: not a receipt of this partition", place_url(p), name.p);
     if (!rc) receipt_parse(r, j);
+    for (size_t i = 0; i < r->outputs.count && !rc; i++)
+        if (!place_name_ok(r->outputs.file[i].name))
+            rc = err_set(ERR_STALE, "%s/%s: names a file outside the place", place_url(p), name.p);
     str_release(&text);
     str_release(&name);
     arena_release(&a);

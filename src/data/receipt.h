@@ -24,7 +24,7 @@ const char *run_get(const struct run *r, const char *name); /* NULL when absent 
 void run_release(struct run *r);
 
 /* Write _darkroom/<product>/run.json, or compare with the one that is there: ERR_STALE names
- * the field and both values. force: drop the old run's receipts and start anew. */
+ * the field and both values. force: remove the old run's receipts and the outputs they name. */
 int run_claim(struct run *r, struct place *p, const char *product, int force);
 int run_load(struct run *r, struct place *p, const char *product); /* ERR_INPUT when absent */
 

@@ -61,6 +61,8 @@ static int make_folders(const char *path)
 int place_open(struct place **out, const char *url, int create)
 {
     if (str_starts(url, "file://")) url += strlen("file://");
+    if (strstr(url, "://"))
+        return err_set(ERR_USAGE, "%s: this version writes to local folders only", url);
     struct place *p = mem_alloc(sizeof *p);
     p->root = mem_strdup(url);
     for (size_t n = strlen(p->root); n > 1 && p->root[n - 1] == '/'; n--) p->root[n - 1] = 0;
@@ -93,6 +95,16 @@ void place_close(struct place *p)
 const char *place_url(const struct place *p)
 {
     return p->root;
+}
+
+int place_name_ok(const char *name)
+{
+    for (;;) {
+        size_t n = strcspn(name, "/");
+        if (!n || (n <= 2 && !strncmp(name, "..", n))) return 0;
+        if (!name[n]) return 1;
+        name += n + 1;
+    }
 }
 
 int place_exists(struct place *p, const char *name, uint64_t *size)

@@ -21,6 +21,9 @@ int place_read(struct place *p, const char *name, struct str *out, size_t limit)
 int place_map(struct place *p, const char *name, struct file_map *out);
 int place_remove(struct place *p, const char *name); /* 0 also when it was not there */
 
+/* Is it a name inside a place: relative, no empty or ".." part? For names read from files. */
+int place_name_ok(const char *name);
+
 /* Remove temp files whose writer is gone. Files being written are left alone. */
 int place_sweep(struct place *p, int *removed);
 

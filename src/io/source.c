@@ -87,10 +87,23 @@ struct source *source_of_bytes(const void *p, size_t n)
 }
 
 /* New storage: one row here. */
+/* Named so that the error can say what to do. */
+static int other_storage(struct source **out, const char *name)
+{
+    *out = NULL;
+    return err_set(
+        ERR_USAGE,
+        "%s: this version opens local files and pipes; write it as 'pipe:aws s3 cp --quiet "
+        "%s -', 'pipe:curl -sfL %s' or the like",
+        name, name, name);
+}
+
 static const struct scheme {
     const char *prefix;
     int (*open)(struct source **out, const char *name);
-} schemes[] = {{"pipe:", pipe_open}, {"file://", NULL}, {"", file_open}};
+} schemes[] = {{"pipe:", pipe_open},       {"file://", NULL},           {"s3://", other_storage},
+               {"http://", other_storage}, {"https://", other_storage}, {"gs://", other_storage},
+               {"hdfs://", other_storage}, {"hf://", other_storage},    {"", file_open}};
 
 int source_open(struct source **out, const char *name)
 {
@@ -100,6 +113,14 @@ int source_open(struct source **out, const char *name)
     if (rc) return rc;
     (*out)->name = mem_strdup(name);
     return 0;
+}
+
+int source_check(const char *name)
+{
+    const struct scheme *s = schemes;
+    struct source *none;
+    while (!str_starts(name, s->prefix)) s++;
+    return s->open == other_storage ? other_storage(&none, name) : 0;
 }
 
 int source_is_pipe(const char *name)

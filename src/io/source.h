@@ -30,7 +30,7 @@ int64_t source_read(struct source *s, void *buf, size_t n);
 /* NULL is fine. An error here means the bytes read so far cannot be trusted to be all. */
 int source_close(struct source *s);
 
-/* Does a local name exist / may it be a pattern of another scheme? */
 int source_is_pipe(const char *name);
+int source_check(const char *name); /* ERR_USAGE for storage that this version cannot open */
 
 #endif

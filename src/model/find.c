@@ -304,19 +304,24 @@ static int try_folder(struct model_files *f, const char *dir, const char *model,
 
 /* `darkroom model pull` is named although it is still to come: HF's own tool fills the cache
  * that was searched. */
-static int not_here(const struct model_files *f, const char *model, const char *looked, const char *home)
+static int not_here(const struct model_files *f, const char *model, const char *looked,
+                    const char *home)
 {
-    const char *repo = *f->as.repo ? f->as.repo : f->as.row && f->as.row->hub ? f->as.row->hub : NULL;
+    const char *repo = *f->as.repo                   ? f->as.repo
+                       : f->as.row && f->as.row->hub ? f->as.row->hub
+                                                     : NULL;
     if (repo)
-        return err_set(ERR_INPUT,
-                       "model %s is not on this machine (searched %s); get it with `darkroom model pull "
-                       "%s` or `huggingface-cli download %s`, put its folder or file into %s, or try "
-                       "--model tiny",
-                       model, looked, model, repo, home);
-    return err_set(ERR_INPUT,
-                   "model %s is not on this machine (searched %s); get it with `darkroom model pull %s`, "
-                   "put its folder or file into %s, or try --model tiny",
-                   model, looked, model, home);
+        return err_set(
+            ERR_INPUT,
+            "model %s is not on this machine (searched %s); get it with `darkroom model pull "
+            "%s` or `huggingface-cli download %s`, put its folder or file into %s, or try "
+            "--model tiny",
+            model, looked, model, repo, home);
+    return err_set(
+        ERR_INPUT,
+        "model %s is not on this machine (searched %s); get it with `darkroom model pull %s`, "
+        "put its folder or file into %s, or try --model tiny",
+        model, looked, model, home);
 }
 
 static int by_name(struct model_files *f, const char *model, const char *model_dir)
@@ -390,7 +395,8 @@ static int take_tiny(struct model_files *f, const char *model_dir)
 /* Written as a path: nobody calls a model that. */
 static int is_path(const char *model)
 {
-    static const char *const tails[] = {".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".json", "/"};
+    static const char *const tails[] = {".safetensors", ".pt",   ".pth", ".bin",
+                                        ".ckpt",        ".json", "/"};
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
         if (str_ends(model, tails[i])) return 1;
     return str_starts(model, "/") || str_starts(model, "./") || str_starts(model, "../");

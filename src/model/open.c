@@ -169,7 +169,7 @@ static int resolve_tower(const struct model *m, struct tower_config *c, const st
                : s->head_width ? c->width / s->head_width
                                : usual_heads(side, c->width);
     c->eps = s->eps > 0 ? s->eps : 1e-5f;
-    if (c->heads < 1 || c->width % c->heads)
+    if (s->act >= 0 && (c->heads < 1 || c->width % c->heads)) /* else check_act speaks first */
         return err_set(ERR_INPUT,
                        "width %d does not divide into %d heads; the configuration must "
                        "say how many there are",

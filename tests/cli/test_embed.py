@@ -262,3 +262,95 @@ def test_stop_by_signal_is_resumable(shards, tmp_path):
     assert p.wait(timeout=20) == 75, p.stderr.read()
     assert time.time() - t < 20
     assert not list((tmp_path / "p").rglob("*.tmp"))
+
+
+def pictures(d, n):
+    d.mkdir(exist_ok=True)
+    for i in range(n):
+        (d / f"{i}.jpg").write_bytes(picture(i))
+    return d
+
+
+def test_a_changed_folder_is_another_run(tmp_path):
+    d = pictures(tmp_path / "pics", 4)
+    embed(d, tmp_path / "p")
+    assert "nothing to do" in embed(d, tmp_path / "p").stderr
+    (d / "9.jpg").write_bytes(picture(9))
+    assert "pictures was '4', now '5'" in embed(d, tmp_path / "p", check=7).stderr
+    (d / "9.jpg").unlink()
+    (d / "1.jpg").write_bytes(picture(77, 200, 100))
+    embed(d, tmp_path / "p", check=7)
+
+
+def test_folders_split_into_tasks(tmp_path):
+    d = pictures(tmp_path / "pics", 9)
+    embed(d, tmp_path / "one", "--write-batch-size", 2)
+    for i in (1, 0):
+        embed(d, tmp_path / "two", "--write-batch-size", 2, "--task", f"{i}/2")
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+    keys = sorted(k for p in range(5) for k in rows(tmp_path / "one", f"metadata/metadata_{p}.parquet")["key"])
+    assert keys == [str(i) for i in range(9)]
+
+
+def test_a_new_run_takes_the_old_outputs_away(shards, tmp_path):
+    place = tmp_path / "place"
+    embed(shards, place)
+    (shards / "00002.tar").unlink()
+    embed(shards, place, "--enable-text", "false", "--force-new-run")
+    assert sorted(f.name for f in place.glob("*_emb/*")) == ["img_emb_0.npy", "img_emb_1.npy"]
+    assert len(list((place / "metadata").iterdir())) == len(list((place / "errors").iterdir())) == 2
+
+
+def test_foreign_embeddings_are_not_overwritten(shards, tmp_path):
+    place = tmp_path / "place"
+    (place / "img_emb").mkdir(parents=True)
+    (place / "img_emb/img_emb_0.npy").write_bytes(b"someone else's")
+    assert "was not made by darkroom" in embed(shards, place, check=7).stderr
+    assert (place / "img_emb/img_emb_0.npy").read_bytes() == b"someone else's"
+
+
+def test_other_storage_is_named(shards, tmp_path):
+    assert "local folders only" in embed(shards, "s3://bucket/x", check=2, cwd=tmp_path).stderr
+    assert not list(tmp_path.glob("s3:*"))
+    assert "pipe:aws s3 cp" in embed("s3://bucket/{000..009}.tar", tmp_path / "p", check=2).stderr
+
+
+def test_a_wrong_word_makes_no_place(shards, tmp_path):
+    embed(tmp_path / "nowhere", tmp_path / "p", check=4)
+    darkroom("embed", shards, tmp_path / "p", "--model", "nothere.pt", check=4)
+    assert not (tmp_path / "p").exists()
+
+
+def test_verify_drop_heals(shards, tmp_path):
+    place = tmp_path / "place"
+    embed(shards, place)
+    want = tree(place)
+    f = place / "img_emb/img_emb_1.npy"
+    f.write_bytes(f.read_bytes()[:-1] + b"\x7f")
+    assert "--drop" in darkroom("verify", place, check=7).stderr
+    darkroom("verify", "--drop", place, check=3)
+    darkroom("verify", place, check=3)  # one is missing now
+    embed(shards, place)
+    darkroom("verify", place, check=0)
+    assert tree(place) == want
+
+
+def test_a_receipt_cannot_name_files_outside(shards, tmp_path):
+    place, victim = tmp_path / "place", tmp_path / "victim"
+    embed(shards, place)
+    victim.write_text("precious")
+    r = place / "_darkroom/embed/0.json"
+    r.write_text(r.read_text().replace("img_emb/img_emb_0.npy", "../victim"))
+    embed(shards, place, "--dtype", "f32", "--force-new-run")
+    assert victim.read_text() == "precious"
+
+
+def test_none_means_not_given(shards, tmp_path):
+    embed(shards, tmp_path / "p", "--output_partition_count=None", "--wds_image_key=None")
+    assert len(list((tmp_path / "p/img_emb").iterdir())) == 3
+
+
+def test_exit_3_gives_its_reason(tmp_path):
+    write_tar(tmp_path / "bad.tar", [sample(0), ("x", {"jpg": b"no", "txt": b"x"})])
+    r = embed(tmp_path / "bad.tar", tmp_path / "p", "-q", check=3)
+    assert "1 of 2 samples are bad, more than --max-bad 1%" in r.stderr and "/errors" in r.stderr

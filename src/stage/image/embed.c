@@ -88,6 +88,14 @@ static const struct opt options[] = {
      "ignored without --enable-wandb", OPT_PEER},
     OPT_END};
 
+static int bad_limit(const char *text)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (*end == '%') end++;
+    return end == text || *end || !(v >= 0);
+}
+
 static int check_options(const struct embed_options *o)
 {
     if (o->use_mclip)
@@ -107,6 +115,9 @@ static int check_options(const struct embed_options *o)
         return err_set(ERR_USAGE, "--batch-size must be 1 to 65536");
     if (o->write_batch_size < 0 || o->partition_count < 0 || o->samples_per_shard < 1)
         return err_set(ERR_USAGE, "partition sizes and counts must be positive");
+    if (bad_limit(o->max_bad))
+        return err_set(ERR_USAGE, "--max-bad takes a number or a percentage such as 1%%, not '%s'",
+                       o->max_bad);
     if (strcmp(o->common.precision, "f32") && strcmp(o->common.precision, "fp32"))
         return err_set(ERR_USAGE, "--precision %s: this device computes in f32",
                        o->common.precision);
@@ -125,12 +136,12 @@ static int plan_partitions(struct embedder *e)
     else if (o->write_batch_size)
         e->partitions = (int64_t)ceil(samples / (double)o->write_batch_size);
     else
-        e->partitions = embed_of_pictures(e) ? (int64_t)ceil(samples / 1e6) : (int64_t)e->count;
+        e->partitions = embed_of_pictures(e) ? (int64_t)ceil(samples / 10000) : (int64_t)e->count;
     if (e->partitions < 1) e->partitions = 1;
     if (e->partitions > 10000000)
         return err_set(ERR_USAGE, "%lld partitions are too many", (long long)e->partitions);
     e->digits = partition_digits(e->partitions);
-    return task_parse(&e->task, o->common.task);
+    return 0;
 }
 
 static int open_vocabulary(struct embedder *e)
@@ -147,7 +158,7 @@ static int open_vocabulary(struct embedder *e)
         if (asked)
             return err_set(ERR_USAGE, "--enable-text true: the model %s has no text tower",
                            e->o->model);
-        log_info("the model has no text tower: text is off");
+        log_warn("the model has no text tower, so captions are not embedded: text is off");
         return 0;
     }
     if (!path) {
@@ -155,7 +166,8 @@ static int open_vocabulary(struct embedder *e)
             return err_set(
                 ERR_INPUT,
                 "no vocabulary found beside the model; give --vocab bpe_simple_vocab_16e6.txt.gz");
-        log_info("no vocabulary found beside the model: text is off (--vocab FILE turns it on)");
+        log_warn("no vocabulary found beside the model, so captions are not embedded; --vocab "
+                 "bpe_simple_vocab_16e6.txt.gz (it comes with open_clip) turns them on");
         return 0;
     }
     int rc = bpe_open(&e->bpe, path);
@@ -194,19 +206,6 @@ static int open_model(struct embedder *e)
     return 0;
 }
 
-/* sha256 over the relative names, in order: the input list as a field of the run. */
-static void hash_inputs(const struct embedder *e, char hex[65])
-{
-    struct sha256 h;
-    sha256_init(&h);
-    for (size_t i = 0; i < e->inputs.names.count; i++) {
-        const char *n = e->inputs.names.list[i];
-        n += source_is_pipe(n) ? 0 : e->inputs.root;
-        sha256_add(&h, n, strlen(n) + 1);
-    }
-    sha256_end(&h, hex);
-}
-
 /* Everything that decides bytes, by name: what resume compares. */
 static int describe_run(struct embedder *e)
 {
@@ -218,7 +217,10 @@ static int describe_run(struct embedder *e)
         opt_print(&v, o, e->o);
         run_add(&e->run, o->name, v.p ? v.p : "");
     }
-    hash_inputs(e, hex);
+    str_clear(&v);
+    str_printf(&v, "%zu", e->count);
+    run_add(&e->run, embed_of_pictures(e) ? "pictures" : "shards", v.p);
+    embed_hash_inputs(e, hex);
     run_add(&e->run, "input-format", embed_of_pictures(e) ? "files" : "webdataset");
     run_add(&e->run, "inputs", hex);
     str_clear(&v);
@@ -376,6 +378,25 @@ static int run_stage(struct embedder *e)
     return rc;
 }
 
+/* Embeddings that another program left here are not ours to overwrite. */
+static int check_foreign(const struct embedder *e)
+{
+    static const char *const folders[] = {"img_emb", "text_emb", "metadata"};
+    int rc = 0;
+    if (e->o->force_new_run || place_exists(e->place, "_darkroom/embed/run.json", NULL)) return 0;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !rc; i++) {
+        struct names n = {0};
+        rc = place_list(e->place, folders[i], &n);
+        if (!rc && n.count)
+            rc = err_set(ERR_STALE,
+                         "%s/%s/%s was not made by darkroom; use another place, or --force-new-run "
+                         "to write over it",
+                         place_url(e->place), folders[i], n.list[0]);
+        names_release(&n);
+    }
+    return rc;
+}
+
 /* INPUT... PLACE as arguments, or either by clip-retrieval's option. */
 static int open_ends(struct embedder *e, const char **args, int nargs)
 {
@@ -388,20 +409,24 @@ static int open_ends(struct embedder *e, const char **args, int nargs)
         return err_set(ERR_USAGE, "embed takes INPUT... PLACE; see darkroom embed --help");
     int rc = embed_open_inputs(e, words, nargs);
     if (!rc) rc = plan_partitions(e);
-    return rc ? rc : place_open(&e->place, place, 1);
+    if (!rc) rc = open_model(e); /* before the place: a failure leaves no folder behind */
+    if (!rc) rc = place_open(&e->place, place, 1);
+    return rc ? rc : check_foreign(e);
 }
 
 static int prepare(struct embedder *e, const char **args, int nargs)
 {
     int rc = check_options(e->o);
+    if (!rc) rc = task_parse(&e->task, e->o->common.task);
     if (!rc) rc = open_ends(e, args, nargs);
-    if (!rc) rc = open_model(e);
     e->metadata = e->o->metadata || e->o->enable_metadata;
     e->image_keys = e->o->image_key ? e->o->image_key : SAMPLE_PICTURES;
     e->caption_keys = e->o->caption_key;
     str_printf(&e->wanted, "%s;%s;json", e->image_keys, e->caption_keys);
     if (!rc) rc = describe_run(e);
-    return rc ? rc : plan_todo(e);
+    if (!rc) rc = plan_todo(e);
+    e->total = embed_total(e);
+    return rc;
 }
 
 /* "1%" of the samples, or a plain number. */
@@ -409,18 +434,33 @@ static int too_many_bad(const struct embedder *e)
 {
     char *end;
     double limit = strtod(e->o->max_bad, &end);
-    double samples = (double)atomic_load(&e->samples),
-           bad = samples - (double)atomic_load(&e->rows);
+    double samples = (double)atomic_load(&e->samples);
+    double bad = samples - (double)atomic_load(&e->rows);
     if (*end == '%') limit = limit / 100 * samples;
     return bad > limit;
 }
 
+/* What a finished run exits with, and why; the reason is said also when quiet. */
 static int judge(struct embedder *e)
 {
-    if (atomic_load(&e->errors[BAD_SHARD_MISSING]) == (long long)e->count && !embed_of_pictures(e))
-        return err_set(ERR_INPUT, "none of the %zu shards is there", e->count);
-    if (atomic_load(&e->undone) || atomic_load(&e->errors[BAD_TAR_DAMAGED])) return 3;
-    return too_many_bad(e) ? 3 : 0;
+    const char *place = place_url(e->place);
+    long long bad = atomic_load(&e->samples) - atomic_load(&e->rows);
+    int undone = atomic_load(&e->undone);
+    if (undone)
+        log_warn(
+            "%d partition%s could not be finished: an input is missing or failed; the same command "
+            "tries again",
+            undone, undone == 1 ? "" : "s");
+    else if (atomic_load(&e->errors[BAD_TAR_DAMAGED]))
+        log_warn("%lld shards are damaged: %s/errors says where",
+                 (long long)atomic_load(&e->errors[BAD_TAR_DAMAGED]), place);
+    else if (too_many_bad(e))
+        log_warn(
+            "%lld of %lld samples are bad, more than --max-bad %s: %s/errors says which and why",
+            bad, (long long)atomic_load(&e->samples), e->o->max_bad, place);
+    else
+        return 0;
+    return 3;
 }
 
 static void release(struct embedder *e)
@@ -453,7 +493,9 @@ static int embed_run(void *opts, const char **args, int nargs)
                  (long long)e->done_before);
     } else if (!rc) {
         rc = run_stage(e);
-        if (!rc || rc == ERR_STOPPED) embed_summary(e);
+        if (!rc || rc == ERR_STOPPED) embed_summary(e, rc == ERR_STOPPED);
+        if (rc == ERR_STOPPED)
+            rc = err_set(rc, "stopped by a signal; the same command goes on from here");
         if (!rc) rc = judge(e);
     }
     release(e);

@@ -115,7 +115,8 @@ struct embedder {
     /* for the progress line and the summary */
     double started, live_at;
     int64_t done_before; /* partitions */
-    atomic_llong samples, rows, bytes_read, bytes_total, partitions_done;
+    long long total;     /* bytes or pictures to do; 0 when unknown */
+    atomic_llong samples, rows, bytes_read, partitions_done;
     atomic_llong errors[BAD_COUNT];
     atomic_int undone; /* partitions that could not be finished */
     char last_error[256];
@@ -124,6 +125,8 @@ struct embedder {
 /* embed_inputs.c: shards or pictures by number. */
 int embed_open_inputs(struct embedder *e, const char **words, int n);
 void embed_close_inputs(struct embedder *e);
+void embed_hash_inputs(const struct embedder *e, char hex[65]); /* names; of pictures also sizes */
+long long embed_total(const struct embedder *e);
 int embed_of_pictures(const struct embedder *e);
 const char *embed_input_name(const struct embedder *e,
                              size_t i);  /* relative, for receipts and rows */
@@ -139,7 +142,7 @@ void partition_drop(struct embedder *e, struct partition *p); /* abort its files
 /* embed_show.c */
 void embed_tick(void *stage);
 void embed_live(struct embedder *e, const char *state);
-void embed_summary(struct embedder *e);
+void embed_summary(struct embedder *e, int stopped);
 void embed_note_error(struct embedder *e, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 /* embed_inputs.c - the inputs of a run by number: shards of a list, or the pictures of all given
  * folders one after the other. */
 #include "stage/image/embed.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "io/file.h"
@@ -26,21 +27,62 @@ static int open_folders(struct embedder *e)
         e->first[i + 1] = e->first[i] + folder_count(e->folders[i]);
     }
     e->count = e->first[n];
+    size_t ignored = 0;
+    for (size_t i = 0; i < n; i++) ignored += folder_ignored(e->folders[i]);
+    if (ignored)
+        log_info(
+            "%zu files are passed over: neither pictures (jpg jpeg png webp gif bmp) nor .txt or .json",
+            ignored);
     return e->count
                ? 0
                : err_set(ERR_INPUT, "%s: no sample found: no picture (jpg png webp gif bmp) in it",
                          e->inputs.names.list[0]);
 }
 
-/* Size of all shards together, for the progress line; unknown ones make it unknown. */
-static long long total_bytes(const struct embedder *e)
+/* Can these be opened at all, and is one of them there? A wrong word should not make a place. */
+static int check_shards(const struct embedder *e)
+{
+    int there = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        const char *name = e->inputs.names.list[i];
+        int rc = source_check(name);
+        if (rc) return rc;
+        there |= source_is_pipe(name) || file_exists(name);
+    }
+    if (there) return 0;
+    if (e->count == 1)
+        return err_set(ERR_INPUT, "%s: no such file or folder", e->inputs.names.list[0]);
+    return err_set(ERR_INPUT, "none of the %zu shards is there: %s ...", e->count,
+                   e->inputs.names.list[0]);
+}
+
+void embed_hash_inputs(const struct embedder *e, char hex[65])
+{
+    struct sha256 h;
+    sha256_init(&h);
+    for (size_t i = 0; i < e->inputs.names.count; i++) {
+        const char *n = e->inputs.names.list[i];
+        n += source_is_pipe(n) ? 0 : e->inputs.root;
+        sha256_add(&h, n, strlen(n) + 1);
+        if (e->folders) folder_hash(e->folders[i], &h);
+    }
+    sha256_end(&h, hex);
+}
+
+/* Bytes (or pictures) of the partitions to do, for the progress line; 0 when unknown. */
+long long embed_total(const struct embedder *e)
 {
     long long sum = 0;
-    for (size_t i = 0; i < e->count; i++) {
-        struct stat st;
-        if (source_is_pipe(e->inputs.names.list[i])) return 0;
-        if (!stat(e->inputs.names.list[i], &st)) sum += st.st_size;
-    }
+    for (size_t t = 0; t < e->ntodo; t++)
+        for (size_t i = (size_t)e->todo[t]; i < e->count; i += (size_t)e->partitions) {
+            struct stat st;
+            if (embed_of_pictures(e))
+                sum++;
+            else if (source_is_pipe(e->inputs.names.list[i]))
+                return 0;
+            else if (!stat(e->inputs.names.list[i], &st))
+                sum += st.st_size;
+        }
     return sum;
 }
 
@@ -51,8 +93,7 @@ int embed_open_inputs(struct embedder *e, const char **words, int n)
     if (rc) return rc;
     if (embed_of_pictures(e)) return open_folders(e);
     e->count = e->inputs.names.count;
-    atomic_store(&e->bytes_total, total_bytes(e));
-    return 0;
+    return check_shards(e);
 }
 
 void embed_close_inputs(struct embedder *e)

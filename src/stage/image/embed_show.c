@@ -17,18 +17,11 @@ static long long bad_total(struct embedder *e)
     return n;
 }
 
-/* Share of the work done: by samples where their number is known, else by bytes. */
+/* Share of the work of this run: by samples where their number is known, else by bytes. */
 static double share_done(struct embedder *e)
 {
-    double all, now;
-    if (embed_of_pictures(e)) {
-        all = (double)e->count;
-        now = (double)atomic_load(&e->samples);
-        return all > 0 ? now / all : 0;
-    }
-    all = (double)atomic_load(&e->bytes_total);
-    now = (double)atomic_load(&e->bytes_read);
-    return all > 0 ? now / all : 0;
+    long long now = atomic_load(embed_of_pictures(e) ? &e->samples : &e->bytes_read);
+    return e->total > 0 ? (double)now / (double)e->total : 0;
 }
 
 void embed_tick(void *stage)
@@ -47,7 +40,8 @@ void embed_tick(void *stage)
         "embed %lld%s samples  %.1f/s  ETA %s  bad %lld  partitions %lld/%lld  bottleneck %s", n,
         total, spent > 0 ? (double)n / spent : 0, eta, bad_total(e), done, (long long)e->partitions,
         stage_bottleneck(&e->stage));
-    if (now - e->live_at >= LIVE_EVERY) embed_live(e, "running");
+    double age = now - e->live_at;
+    if (age >= LIVE_EVERY || (spent < LIVE_EVERY && age >= 3)) embed_live(e, "running");
 }
 
 void embed_note_error(struct embedder *e, const char *text)
@@ -87,32 +81,48 @@ void embed_live(struct embedder *e, const char *state)
     str_release(&name);
 }
 
-void embed_summary(struct embedder *e)
+/* When one reason takes most samples, say what usually lies behind it. */
+static void give_hints(struct embedder *e, long long n)
+{
+    if (2 * atomic_load(&e->errors[BAD_MISSING_CAPTION]) > n)
+        log_info("most samples lack a caption (.%s): --enable-text false embeds the pictures alone",
+                 e->caption_keys);
+    if (2 * atomic_load(&e->errors[BAD_MISSING_IMAGE]) > n)
+        log_info("most samples lack a picture (.%s): --wds-image-key says which extension it has",
+                 e->image_keys);
+}
+
+static void print_reasons(struct str *out, struct embedder *e)
+{
+    str_puts(out, "");
+    for (int b = 1; b < BAD_COUNT; b++)
+        if (atomic_load(&e->errors[b]))
+            str_printf(out, "%s%s %lld", out->len ? ", " : " (", bad_name(b),
+                       (long long)atomic_load(&e->errors[b]));
+    if (out->len) str_putc(out, ')');
+}
+
+void embed_summary(struct embedder *e, int stopped)
 {
     struct str why = {0}, s = {0};
     double spent = clock_now() - e->started;
     long long n = atomic_load(&e->samples), rows = atomic_load(&e->rows), bad = bad_total(e);
-    for (int b = 1; b < BAD_COUNT; b++)
-        if (atomic_load(&e->errors[b]))
-            str_printf(&why, "%s%s %lld", why.len ? ", " : " (", bad_name(b),
-                       (long long)atomic_load(&e->errors[b]));
-    if (why.len) str_putc(&why, ')');
+    long long written = atomic_load(&e->partitions_done), before = e->done_before;
+    long long undone = stopped ? (long long)e->ntodo - written : atomic_load(&e->undone);
+    const char *slow = stage_bottleneck(&e->stage);
+    print_reasons(&why, e);
     log_progress_end();
     log_info(
         "embed: %lld samples = %lld rows + %lld bad%s in %.1f s, %.1f samples/s, bottleneck %s", n,
-        rows, bad, why.len ? why.p : "", spent, spent > 0 ? (double)n / spent : 0,
-        stage_bottleneck(&e->stage));
-    log_info("%s: %lld partitions written, %lld were done before, %d left undone",
-             place_url(e->place), (long long)atomic_load(&e->partitions_done),
-             (long long)e->done_before, atomic_load(&e->undone));
-    if (atomic_load(&e->errors[BAD_MISSING_CAPTION]) == n && n)
-        log_info("every sample lacks a caption: --enable-text false embeds the pictures alone");
+        rows, bad, why.p, spent, spent > 0 ? (double)n / spent : 0, slow);
+    log_info("%s: %lld partitions written, %lld were done before, %lld left undone",
+             place_url(e->place), written, before, undone);
+    give_hints(e, n);
     str_printf(&s,
                "{\"event\": \"done\", \"samples\": %lld, \"rows\": %lld, \"bad\": %lld, "
                "\"seconds\": %.3f, \"partitions_written\": %lld, \"partitions_before\": %lld, "
-               "\"partitions_undone\": %d, \"bottleneck\": \"%s\"}",
-               n, rows, bad, spent, (long long)atomic_load(&e->partitions_done),
-               (long long)e->done_before, atomic_load(&e->undone), stage_bottleneck(&e->stage));
+               "\"partitions_undone\": %lld, \"bottleneck\": \"%s\"}",
+               n, rows, bad, spent, written, before, undone, slow);
     log_event(s.p);
     str_release(&s);
     str_release(&why);
