@@ -106,7 +106,7 @@ PYTHON := build/venv/bin/python
 PEERS  := build/peers/bin/python
 
 .PHONY: help deps demo check check-asan check-tsan check-fault check-peers fuzz fuzz-replay bench \
-        lint format install clean man
+        lint format install uninstall clean man
 
 help:
 	@echo "make               build/darkroom            make check        all tests that need no peer"
@@ -141,6 +141,7 @@ ready-fuzz:
 	@tools/deps build fuzz
 
 demo: ready
+	@echo "building $(OUT)/darkroom (a minute or two the first time)"
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(OUT)/darkroom
 
@@ -208,6 +209,13 @@ install: all man
 	$(OUT)/darkroom help --completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/darkroom
 	$(OUT)/darkroom help --completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_darkroom
 	$(OUT)/darkroom help --completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/darkroom.fish
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/darkroom $(DESTDIR)$(PREFIX)/share/man/man1/darkroom*.1
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/darkroom
+	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_darkroom
+	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/darkroom.fish
+	rm -rf $(DESTDIR)$(PREFIX)/share/darkroom
 
 clean:
 	rm -rf build

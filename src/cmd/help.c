@@ -10,12 +10,21 @@ static const char exits[] =
     "6 device; 7 a receipt, a hash or a source shard disagrees; 69 a service does not answer; "
     "75 stopped by a signal, run the same command again.";
 
+static const char *const variables[][2] = {
+    {"DARKROOM_HOME", "models are looked up in $DARKROOM_HOME/models; ~/.darkroom when unset"},
+    {"HF_HUB_CACHE, HF_HOME", "where Hugging Face's cache is, which is searched too"},
+    {"DARKROOM_ISA", "plain, avx2 or avx512: use less than the CPU has; bytes do not change"},
+    {"DARKROOM_PROFILE", "1: a table of the time spent per operation at the end"}};
+
 void help_overview(struct str *out, const struct verb *const *verbs)
 {
     str_puts(
         out,
         "usage: darkroom VERB [options] ARGS\n\nThe whole road of image-text data in one program.\n\n");
     for (; *verbs; verbs++) str_printf(out, "  %-10s %s\n", (*verbs)->name, (*verbs)->summary);
+    str_puts(out, "\nenvironment:\n");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        str_printf(out, "  %-22s %s\n", variables[i][0], variables[i][1]);
     str_puts(out,
              "\n`darkroom VERB --help` says more. Try: darkroom embed demo place --model tiny\n");
 }
@@ -31,8 +40,14 @@ static void option_left(struct str *out, const struct opt *o)
 static void option_right(struct str *out, const struct opt *o)
 {
     str_puts(out, o->help);
-    if (o->value && *o->value && o->type != OPT_FLAG) str_printf(out, " (default %s)", o->value);
-    if (o->also) str_printf(out, " [also --%s]", o->also);
+    if (o->value && *o->value && strcmp(o->value, "0") && o->type != OPT_FLAG)
+        str_printf(out, " (default %s)", o->value);
+    if (o->also) {
+        str_puts(out, " [also");
+        for (const char *w = o->also; *w; w += strcspn(w, ",") + (w[strcspn(w, ",")] == ','))
+            str_printf(out, " --%.*s", (int)strcspn(w, ","), w);
+        str_putc(out, ']');
+    }
 }
 
 /* Two columns, the right one wrapped. */
@@ -161,7 +176,12 @@ void help_man(struct str *out, const struct verb *const *verbs, const struct ver
     }
     str_puts(out, ".SH EXIT STATUS\n");
     put_roff(out, exits);
-    str_putc(out, '\n');
+    str_puts(out, "\n.SH ENVIRONMENT\n");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        str_printf(out, ".TP\n.B %s\n", variables[i][0]);
+        put_roff(out, variables[i][1]);
+        str_putc(out, '\n');
+    }
 }
 
 static void put_names(struct str *out, const struct opt *table)

@@ -61,7 +61,7 @@ static const struct opt options[] = {
     {"enable-metadata", NULL, 0, OPT_BOOL, AT(enable_metadata), "false", "BOOL",
      "the same as --metadata", OPT_PEER},
     {"num-prepro-workers", NULL, 0, OPT_INT, AT(decoders), "0", "N",
-     "decoding threads; 0 = as --threads", OPT_PEER},
+     "decoding threads; as many as --threads when not said", OPT_PEER},
     {"write-batch-size", NULL, 0, OPT_INT, AT(write_batch_size), "0", "N",
      "samples per output partition; else one partition per shard", OPT_PEER},
     {"output-partition-count", NULL, 0, OPT_INT, AT(partition_count), "0", "N",
