@@ -20,6 +20,17 @@ def shell(command, timeout=60):
     return subprocess.run(["sh", "-c", command], env=ENV, timeout=timeout).returncode
 
 
+def test_closed_descriptors_do_not_end_up_in_outputs(shards, tmp_path):
+    write_tar(shards / "00003.tar", [(f"x{i}", {"jpg": b"no picture", "txt": b"x"}) for i in range(9)])
+    place = tmp_path / "p"
+    assert shell(f"'{DARKROOM}' embed '{shards}' '{place}' --model tiny -v <&- >&- 2>&-") == 3
+    darkroom("verify", place, check=0)
+    embed(shards, tmp_path / "q", check=3)
+    assert tree(place) == tree(tmp_path / "q")
+    assert shell(f"'{DARKROOM}' version >&- 2>/dev/null") == 5
+    assert shell(f"'{DARKROOM}' version >/dev/full 2>/dev/null") == 5
+
+
 STUBBORN = ["trap '' TERM; cat {0}; sleep 7; sleep 7",  # does not listen to SIGTERM
             "cat {0}; exec >&-; sleep 15"]              # ends its output, not itself
 
@@ -40,3 +51,23 @@ def test_stops_while_an_input_hangs(shards, tmp_path, command):
         assert p.wait(timeout=12) == 75
     finally:
         p.kill()
+
+
+def test_commands_in_config_files_need_a_typed_permission(shards, tmp_path):
+    mark, config = tmp_path / "ran", tmp_path / "c.yaml"
+    config.write_text(f"input-dataset: 'pipe:touch {mark}; cat {shards}/00000.tar'\nmodel: tiny\n")
+    r = darkroom("embed", tmp_path / "p", "--config", config, check=2)
+    assert "c.yaml:1" in r.stderr and "--allow-pipe" in r.stderr and not mark.exists()
+    darkroom("embed", tmp_path / "p", "--config", config, "--allow-pipe", check=0)
+    assert mark.exists()
+    config.write_text("model: tiny\nallow_pipe: true\n")
+    assert "c.yaml:2" in darkroom("embed", shards, tmp_path / "q", "--config", config, check=2).stderr
+
+
+def test_names_cannot_drive_the_terminal(tmp_path):
+    write_tar(tmp_path / "a.tar", [("k\x1b[31m\nnext", {"jpg": b"no", "txt": b"x"})])
+    r = embed(tmp_path / "a.tar", tmp_path / "p", "-v", check=3)
+    assert "\x1b" not in r.stderr and "k?[31m?next" in r.stderr
+    name = tmp_path / 'quo"te.jpg'
+    name.write_bytes(picture(1))
+    assert json.loads(darkroom("inspect", name, "--json", check=0).stdout)["file"] == str(name)
