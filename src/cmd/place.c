@@ -44,6 +44,9 @@ static int walk_product(struct tally *t, struct place *p, const char *product, i
     if (rc) return rc;
     const char *count = run_get(&run, "partitions");
     t->partitions = count ? strtoll(count, NULL, 10) : 0;
+    if (t->partitions < 1 || t->partitions > PARTITIONS_MAX)
+        t->partitions = err_set(ERR_STALE, "%s/_darkroom/%s/run.json: '%s' partitions cannot be",
+                                place_url(p), product, count ? count : "");
     for (int64_t i = 0; i < t->partitions; i++) {
         struct receipt r;
         rc = receipt_load(&r, p, product, i, partition_digits(t->partitions));
@@ -63,7 +66,7 @@ static int walk_product(struct tally *t, struct place *p, const char *product, i
     }
     log_progress_end();
     run_release(&run);
-    return 0;
+    return t->partitions < 0 ? (int)t->partitions : 0;
 }
 
 static void print_errors(struct str *out, const int64_t errors[BAD_COUNT], int json)
@@ -102,6 +105,16 @@ static void print_tally(const char *product, const struct tally *t, int json)
     str_release(&e);
 }
 
+/* A word of a file that anyone may have written: a line stays a line, a terminal unharmed. */
+static const char *word_of(struct arena *a, const struct json *j, const char *key, const char *none)
+{
+    const char *text = json_text(j, key, none);
+    char *word = arena_strndup(a, text, strlen(text));
+    for (char *c = word; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return word;
+}
+
 /* live/<task>.json of tasks that run or ran: one line each. */
 static void print_live(struct place *p, const char *product)
 {
@@ -116,9 +129,9 @@ static void print_live(struct place *p, const char *product)
         str_printf(&name, "%s/%s", folder.p, n.list[i]);
         if (!place_read(p, name.p, &text, 1 << 20) && !json_parse(&j, text.p, text.len, &a))
             printf("  task %s on %s at %s: %s, %" PRId64 " samples, last error: %s\n",
-                   json_text(j, "task", "?"), json_text(j, "host", "?"), json_text(j, "time", "?"),
-                   json_text(j, "state", "?"), json_int(j, "samples", 0),
-                   json_text(j, "last_error", "none"));
+                   word_of(&a, j, "task", "?"), word_of(&a, j, "host", "?"),
+                   word_of(&a, j, "time", "?"), word_of(&a, j, "state", "?"),
+                   json_int(j, "samples", 0), word_of(&a, j, "last_error", "none"));
         str_release(&name);
         str_release(&text);
         arena_release(&a);
@@ -127,11 +140,11 @@ static void print_live(struct place *p, const char *product)
     names_release(&n);
 }
 
-/* Walk every product of the place: 7 when something disagrees. */
+/* Walk every product of the place: 7 when something disagrees, 3 when verify misses something. */
 static int walk_place(struct common *c, const char **args, int nargs, const char *verb, int rehash)
 {
     struct place *p;
-    int rc = open_one(&p, args, nargs, verb), found = 0, disagree = 0;
+    int rc = open_one(&p, args, nargs, verb), found = 0, disagree = 0, missing = 0;
     if (rc) return rc;
     for (size_t i = 0; i < sizeof products / sizeof *products && !rc; i++) {
         struct tally t;
@@ -142,24 +155,28 @@ static int walk_place(struct common *c, const char **args, int nargs, const char
             if (!rehash && !c->json) print_live(p, products[i]);
             found = 1;
             disagree |= t.bad > 0;
+            missing |= t.missing > 0;
         }
         str_release(&run);
     }
     if (!rc && !found)
         rc = err_set(ERR_INPUT, "%s: nothing that darkroom made is here", place_url(p));
-    if (!rc && disagree)
+    if (!rc && disagree && rehash) /* status tells; verify judges */
         rc = err_set(
             ERR_STALE,
             "%s: files and receipts disagree; run the same command again to redo those partitions",
             place_url(p));
+    if (!rc && missing && rehash) {
+        log_warn("%s: not whole; run the same command again for what is missing", place_url(p));
+        rc = 3;
+    }
     place_close(p);
     return rc;
 }
 
 static int run_status(void *options, const char **args, int nargs)
 {
-    int rc = walk_place(options, args, nargs, "status", 0);
-    return rc == ERR_STALE ? 0 : rc; /* status tells; verify judges */
+    return walk_place(options, args, nargs, "status", 0);
 }
 
 static int run_verify(void *options, const char **args, int nargs)

@@ -3,6 +3,7 @@
  * inode) once: loops end, and what two ways lead to is found under its own name. */
 #include "data/folder.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -222,6 +223,14 @@ void folder_close(struct folder *f)
 size_t folder_count(const struct folder *f)
 {
     return f->ngroups;
+}
+
+void folder_hash(const struct folder *f, struct sha256 *h)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        const char *path = f->pool.p + f->entries[i].at;
+        sha256_add(h, path, strlen(path) + 1);
+    }
 }
 
 size_t folder_captions(const struct folder *f)

@@ -5,6 +5,7 @@
 #define DATA_FOLDER_H
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "data/sample.h"
 
 struct folder;
@@ -15,8 +16,9 @@ struct folder;
 int folder_open(struct folder **out, const char *path, uint32_t index);
 void folder_close(struct folder *f); /* NULL is fine */
 size_t folder_count(const struct folder *f);
-size_t folder_captions(const struct folder *f); /* .txt files */
-size_t folder_ignored(const struct folder *f); /* files that are none of these */
+void folder_hash(const struct folder *f, struct sha256 *h); /* adds every file's name */
+size_t folder_captions(const struct folder *f);             /* .txt files */
+size_t folder_ignored(const struct folder *f);              /* files that are none of these */
 
 /* Sample i, its files loaded into the arena: 0, or ERR_DATA for a bad one (too_large: a file over
  * the limit, 0 = 2 GiB; duplicate_member: two captions or metadata files that differ only in

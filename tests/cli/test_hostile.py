@@ -64,6 +64,57 @@ def test_commands_in_config_files_need_a_typed_permission(shards, tmp_path):
     assert "c.yaml:2" in darkroom("embed", shards, tmp_path / "q", "--config", config, check=2).stderr
 
 
+def test_a_list_with_nul_bytes_is_no_list(shards, tmp_path):
+    (tmp_path / "l").write_bytes(f"{shards}/00000.tar\0\n{shards}/00001.tar\n".encode())
+    assert "NUL" in embed(f"@{tmp_path}/l", tmp_path / "p", check=4).stderr
+
+
+@pytest.mark.parametrize("change", [{"outputs": []}, {"rows": -1, "samples": 0}, {"rows": 4}, {"errors": {"corrupt": 3}}])
+def test_receipts_whose_counts_do_not_close(shards, tmp_path, change):
+    place, want = tmp_path / "p", None
+    embed(shards, place)
+    want = tree(place)
+    receipt = place / "_darkroom/embed/1.json"
+    receipt.write_text(json.dumps({**json.loads(receipt.read_text()), **change}))
+    assert "do not close" in darkroom("verify", place, check=7).stderr
+    embed(shards, place)
+    assert tree(place) == want
+
+
+def test_verify_says_when_partitions_are_missing(shards, tmp_path):
+    embed(shards, tmp_path / "p", "--task", "0/2")
+    r = darkroom("verify", tmp_path / "p", check=3)
+    assert "1 missing" in r.stdout and "not whole" in r.stderr
+    darkroom("status", tmp_path / "p", check=0)
+
+
+@pytest.mark.parametrize("text", ["garbage", "", "[]", '{"format": 1}', '{"format": 1, "partitions": "99999999999"}'])
+def test_a_broken_run_file_is_told(shards, tmp_path, text):
+    place = tmp_path / "p"
+    embed(shards, place)
+    want = tree(place)
+    (place / "_darkroom/embed/run.json").write_text(text)
+    for verb in ("status", "verify"):
+        assert "run.json" in darkroom(verb, place, check=7).stderr
+    assert "--force-new-run" in embed(shards, place, check=7).stderr
+    embed(shards, place, "--force-new-run")
+    assert tree(place) == want
+
+
+def test_a_forced_run_leaves_nothing_of_the_old_one(shards, tmp_path):
+    embed(shards, tmp_path / "p")
+    args = ["--output-partition-count", "12", "--enable-text", "false"]
+    embed(shards, tmp_path / "p", *args, "--force-new-run")
+    embed(shards, tmp_path / "q", *args)
+    assert tree(tmp_path / "p") == tree(tmp_path / "q")
+
+
+def test_file_urls_are_paths(shards, tmp_path):
+    embed(shards / "00000.tar", tmp_path / "a")
+    embed(f"file://{shards}/00000.tar", tmp_path / "b")
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+
+
 def test_names_cannot_drive_the_terminal(tmp_path):
     write_tar(tmp_path / "a.tar", [("k\x1b[31m\nnext", {"jpg": b"no", "txt": b"x"})])
     r = embed(tmp_path / "a.tar", tmp_path / "p", "-v", check=3)
