@@ -53,6 +53,19 @@ def test_stops_while_an_input_hangs(shards, tmp_path, command):
         p.kill()
 
 
+def test_a_tiny_memory_limit_is_slow_not_stuck(shards, tmp_path):
+    embed(shards, tmp_path / "p", "--memory", "1", timeout=60)
+
+
+@pytest.mark.parametrize("args", [["--max-bad", "banana"], ["--max-bad", "-1"], ["--max-bad", "1%x"], ["--max-bad", "nan"],
+                                  ["--image-size", "4294967520"], ["--threads", "4294967298"], ["--threads", "-1"],
+                                  ["--num-prepro-workers", "99999999999"],
+                                  ["--write-batch-size", "1", "--wds-number-file-per-input-file", "9000000000000000000"]])
+def test_values_out_of_range_are_refused(shards, tmp_path, args):
+    r = embed(shards, tmp_path / "p", *args, check=2)
+    assert args[0] in r.stderr or "partitions" in r.stderr
+
+
 def test_commands_in_config_files_need_a_typed_permission(shards, tmp_path):
     mark, config = tmp_path / "ran", tmp_path / "c.yaml"
     config.write_text(f"input-dataset: 'pipe:touch {mark}; cat {shards}/00000.tar'\nmodel: tiny\n")
@@ -109,6 +122,42 @@ def test_a_forced_run_leaves_nothing_of_the_old_one(shards, tmp_path):
     assert tree(tmp_path / "p") == tree(tmp_path / "q")
 
 
+def test_force_takes_a_changed_source(shards, tmp_path):
+    place = tmp_path / "p"
+    embed(shards, place)
+    write_tar(shards / "00001.tar", [sample(i) for i in range(30, 33)])
+    assert "--force-new-run" in embed(shards, place, check=7).stderr
+    embed(shards, place, "--force-new-run")
+    embed(shards, tmp_path / "q")
+    assert tree(place) == tree(tmp_path / "q")
+
+
+def test_a_run_whose_place_was_taken_over_stops(shards, tmp_path):
+    place, go = tmp_path / "p", tmp_path / "go"
+    slow = f"pipe:while ! [ -e {go} ]; do sleep 0.1; done; cat {shards}/00000.tar"
+    p = subprocess.Popen([str(DARKROOM), "embed", slow, str(place), "--model", "tiny"], env=ENV,
+                         stderr=subprocess.PIPE, text=True)
+    while not (place / "_darkroom/embed/run.json").exists():
+        time.sleep(0.05)
+    embed(shards / "00001.tar", place, "--force-new-run")
+    want = tree(place)
+    go.touch()
+    err = p.communicate(timeout=60)[1]
+    assert p.returncode == 7 and "taken this place over" in err
+    assert tree(place) == want
+
+
+def test_pictures_added_later_are_not_overlooked(tmp_path):
+    d = tmp_path / "pics"
+    d.mkdir()
+    for i in range(3):
+        (d / f"{i}.jpg").write_bytes(picture(i))
+    embed(d, tmp_path / "p")
+    assert "nothing to do" in embed(f"{d}/", tmp_path / "p").stderr  # the same folder, spelled otherwise
+    (d / "9.jpg").write_bytes(picture(9))
+    assert "added" in embed(d, tmp_path / "p", check=7).stderr
+
+
 def test_file_urls_are_paths(shards, tmp_path):
     embed(shards / "00000.tar", tmp_path / "a")
     embed(f"file://{shards}/00000.tar", tmp_path / "b")
@@ -122,3 +171,13 @@ def test_names_cannot_drive_the_terminal(tmp_path):
     name = tmp_path / 'quo"te.jpg'
     name.write_bytes(picture(1))
     assert json.loads(darkroom("inspect", name, "--json", check=0).stdout)["file"] == str(name)
+
+
+def test_bad_samples_count_against_memory(tmp_path):
+    body = os.urandom(30 << 20)  # read before the twin makes the sample bad
+    write_tar(tmp_path / "big.tar", [(f"{i:03d}", {"png": body, "PNG": b"", "txt": b"x"}) for i in range(16)])
+    pid = os.posix_spawn(DARKROOM, [str(DARKROOM), "embed", str(tmp_path / "big.tar"), str(tmp_path / "p"),
+                                    "--model", "tiny", "-q"], ENV)
+    _, status, usage = os.wait4(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 3
+    assert usage.ru_maxrss < 300 << 10  # KiB; all sixteen at once would be 480 MiB
