@@ -93,6 +93,14 @@ void arena_release(struct arena *a)
     memset(a, 0, sizeof *a);
 }
 
+void arena_relax(struct arena *a, size_t keep)
+{
+    if (arena_bytes(a) > keep)
+        arena_release(a);
+    else
+        arena_reset(a);
+}
+
 size_t arena_bytes(const struct arena *a)
 {
     size_t n = 0;

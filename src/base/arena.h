@@ -19,6 +19,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void arena_reset(struct arena *a);
 void arena_release(struct arena *a);
-size_t arena_bytes(const struct arena *a); /* held from the system */
+void arena_relax(struct arena *a, size_t keep); /* reset; released when it holds more than keep */
+size_t arena_bytes(const struct arena *a);      /* held from the system */
 
 #endif

@@ -40,9 +40,11 @@ static PRINTF_LIKE(1, 0) void say(const char *fmt, va_list ap)
 {
     pthread_mutex_lock(&lock);
     erase();
-    fputs("darkroom: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    char line[4096];
+    vsnprintf(line, sizeof line, fmt, ap);
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?'; /* names come from outside */
+    fprintf(stderr, "darkroom: %s\n", line);
     pthread_mutex_unlock(&lock);
 }
 

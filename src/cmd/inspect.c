@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "format/json.h"
 #include "format/npy.h"
 #include "image/image.h"
 #include "image/prep.h"
@@ -74,13 +75,16 @@ static void tell(const char *path, const struct picture_info *i, const struct pr
 {
     const char *fit = p->fit == FIT_SQUASH ? "squash" : "shortest side, centre crop";
     const char *filter = p->filter == FILTER_BILINEAR ? "bilinear" : "bicubic";
-    printf(json ? "{\"file\": \"%s\", \"format\": \"%s\", \"width\": %d, \"height\": %d, "
+    struct str name = {0};
+    json_quote(&name, path, strlen(path));
+    printf(json ? "{\"file\": %s, \"format\": \"%s\", \"width\": %d, \"height\": %d, "
                   "\"seen\": %d, \"fit\": \"%s\", \"filter\": \"%s\", \"damaged\": %s}\n"
                 : "%s: %s %dx%d, seen at %d (%s, %s)%s\n",
-           path, i->format, i->width, i->height, p->size, fit, filter,
+           json ? name.p : path, i->format, i->width, i->height, p->size, fit, filter,
            json         ? i->damaged ? "true" : "false"
            : i->damaged ? ", damaged"
                         : "");
+    str_release(&name);
 }
 
 static int inspect_run(void *opts, const char **args, int nargs)

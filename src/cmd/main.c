@@ -10,6 +10,7 @@
 #include "stage/stage.h"
 #include "stage/verb.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,16 @@ static void on_bus_error(int sig)
     _exit(4);
 }
 
+/* Started with 0, 1 or 2 closed, the first files opened would get these numbers, and what we say
+ * would be written into them. Held for reading only, a result that goes nowhere stays an error. */
+static void hold_standard_files(void)
+{
+    int fd;
+    do fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) close(fd);
+}
+
 static const struct verb *find_verb(const char *name)
 {
     for (size_t i = 0; verbs[i]; i++)
@@ -57,8 +68,22 @@ static int unknown_verb(const char *name)
     return err_set(ERR_USAGE, "no verb '%s'; see darkroom --help", name);
 }
 
+/* Commands run when they are typed. Those in a file need --allow-pipe, and that must be typed:
+ * a file that allows its own commands would make the question pointless. */
+static int assign(const struct opt_set *set, void *options, const char *name, const char *value,
+                  int allow_pipe)
+{
+    const struct opt *o = opt_find(set, name, strlen(name));
+    if (o && !strcmp(o->name, "allow-pipe"))
+        return err_set(ERR_USAGE, "--allow-pipe counts only on the command line");
+    if (strstr(value, "pipe:") && !allow_pipe)
+        return err_set(ERR_USAGE, "'%s': a command from a file runs only with --allow-pipe", value);
+    return opt_assign(set, options, name, value);
+}
+
 /* Every key of the file is an option of the verb, by any of its names. */
-static int load_config(const struct opt_set *set, void *options, const char *path, struct arena *a)
+static int load_config(const struct opt_set *set, void *options, const char *path, int allow_pipe,
+                       struct arena *a)
 {
     struct yaml *root;
     int rc = yaml_load(&root, path, a);
@@ -67,13 +92,13 @@ static int load_config(const struct opt_set *set, void *options, const char *pat
         return err_set(ERR_INPUT, "%s: options are expected as 'name: value' lines", path);
     for (const struct yaml *y = root->child; y && !rc; y = y->next) {
         if (y->type == YAML_SCALAR)
-            rc = opt_assign(set, options, y->key, y->text);
+            rc = assign(set, options, y->key, y->text, allow_pipe);
         else if (y->type == YAML_MAP)
             rc = err_set(ERR_USAGE, "'%s' holds options inside an option", y->key);
         else
             for (const struct yaml *c = y->child; c && !rc; c = c->next)
                 rc = c->type == YAML_SCALAR
-                         ? opt_assign(set, options, y->key, c->text)
+                         ? assign(set, options, y->key, c->text, allow_pipe)
                          : err_set(ERR_USAGE, "'%s' holds more than words", y->key);
         if (rc) rc = err_wrap(rc, "%s:%d", path, y->line);
     }
@@ -90,10 +115,12 @@ static int parse(const struct verb *v, void *options, const char **args, int *na
     int rc = opt_parse(&set, options, args, nargs, argc, argv);
     if (rc || !c->config || c->help) return rc;
     const char *config = c->config;
+    const struct opt *pipe = opt_find(&set, "allow-pipe", strlen("allow-pipe"));
+    int allow_pipe = pipe ? *(int *)((char *)options + pipe->at) : 0;
     opt_release(&set, options);
     memset(options, 0, v->size);
     opt_defaults(&set, options);
-    rc = load_config(&set, options, config, a);
+    rc = load_config(&set, options, config, allow_pipe, a);
     return rc ? rc : opt_parse(&set, options, args, nargs, argc, argv);
 }
 
@@ -174,6 +201,7 @@ const struct verb help_verb_row = {"help",
 
 int main(int argc, char **argv)
 {
+    hold_standard_files();
     signal(SIGBUS, on_bus_error);
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
@@ -187,6 +215,7 @@ int main(int argc, char **argv)
     const struct verb *v = find_verb(argv[1]);
     if (!v) return fail(unknown_verb(argv[1]));
     int code = run_verb(v, argc - 2, argv + 2);
-    if (fflush(stdout) || ferror(stdout)) return code ? code : 5;
-    return code;
+    if (!fflush(stdout) && !ferror(stdout)) return code;
+    log_warn("standard output: cannot be written");
+    return code ? code : err_exit_code(ERR_OUTPUT);
 }

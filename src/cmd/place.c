@@ -49,6 +49,9 @@ static int walk_product(struct tally *t, struct place *p, const char *product, e
     if (rc) return rc;
     const char *count = run_get(&run, "partitions");
     t->partitions = count ? strtoll(count, NULL, 10) : 0;
+    if (t->partitions < 1 || t->partitions > PARTITIONS_MAX)
+        t->partitions = err_set(ERR_STALE, "%s/_darkroom/%s/run.json: '%s' partitions cannot be",
+                                place_url(p), product, count ? count : "");
     for (int64_t i = 0; i < t->partitions; i++) {
         struct receipt r;
         rc = receipt_load(&r, p, product, i, partition_digits(t->partitions));
@@ -69,7 +72,7 @@ static int walk_product(struct tally *t, struct place *p, const char *product, e
     }
     log_progress_end();
     run_release(&run);
-    return 0;
+    return t->partitions < 0 ? (int)t->partitions : 0;
 }
 
 static void print_errors(struct str *out, const int64_t errors[BAD_COUNT], int json)
@@ -108,11 +111,21 @@ static void print_tally(const char *product, const struct tally *t, int json)
     str_release(&e);
 }
 
+/* A word of a file that anyone may have written: a line stays a line, a terminal unharmed. */
+static const char *word_of(struct arena *a, const struct json *j, const char *key, const char *none)
+{
+    const char *text = json_text(j, key, none);
+    char *word = arena_strndup(a, text, strlen(text));
+    for (char *c = word; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return word;
+}
+
 /* A task that still says "running" although its process on this host is gone. */
-static const char *live_state(const struct json *j)
+static const char *live_state(struct arena *a, const struct json *j)
 {
     char host[64] = "";
-    const char *state = json_text(j, "state", "?");
+    const char *state = word_of(a, j, "state", "?");
     int64_t pid = json_int(j, "pid", 0);
     gethostname(host, sizeof host - 1);
     if (strcmp(state, "running") || strcmp(host, json_text(j, "host", "")) || pid < 1) return state;
@@ -133,8 +146,9 @@ static void print_live(struct place *p, const char *product)
         str_printf(&name, "%s/%s", folder.p, n.list[i]);
         if (!place_read(p, name.p, &text, 1 << 20) && !json_parse(&j, text.p, text.len, &a))
             printf("  task %s on %s at %s: %s, %" PRId64 " samples, last error: %s\n",
-                   json_text(j, "task", "?"), json_text(j, "host", "?"), json_text(j, "time", "?"),
-                   live_state(j), json_int(j, "samples", 0), json_text(j, "last_error", "none"));
+                   word_of(&a, j, "task", "?"), word_of(&a, j, "host", "?"),
+                   word_of(&a, j, "time", "?"), live_state(&a, j), json_int(j, "samples", 0),
+                   word_of(&a, j, "last_error", "none"));
         str_release(&name);
         str_release(&text);
         arena_release(&a);
@@ -167,12 +181,14 @@ static int walk_place(struct common *c, const char **args, int nargs, const char
         rc = err_set(ERR_INPUT, "%s: nothing that darkroom made is here", place_url(p));
     if (!rc && disagree && depth == DROP)
         log_warn("the receipts that disagree are gone: run the same command again to redo them");
-    else if (!rc && disagree)
+    else if (!rc && disagree && depth == READ) /* status tells; verify judges */
         rc = err_set(
             ERR_STALE,
             "%s: files and receipts disagree; verify --drop takes those receipts away, then the "
             "same command redoes their partitions",
             place_url(p));
+    if (!rc && missing && depth != LOOK)
+        log_warn("%s: not whole; run the same command again for what is missing", place_url(p));
     place_close(p);
     return rc ? rc : missing || disagree ? 3 : 0;
 }
@@ -180,7 +196,7 @@ static int walk_place(struct common *c, const char **args, int nargs, const char
 static int run_status(void *options, const char **args, int nargs)
 {
     int rc = walk_place(options, args, nargs, "status", LOOK);
-    return rc == ERR_STALE || rc > 0 ? 0 : rc; /* status tells; verify judges */
+    return rc > 0 ? 0 : rc;
 }
 
 struct verify_options {

@@ -5,6 +5,7 @@
 #define DATA_FOLDER_H
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "data/sample.h"
 
 struct folder;

@@ -74,10 +74,21 @@ static int add_shards_of(struct loading *l, const char *folder, struct names *ta
     return rc;
 }
 
+/* "a" and "a/" are one folder, so they get one name. */
+static int add_pictures(struct loading *l, const char *folder)
+{
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    char *name = mem_strndup(folder, n);
+    int rc = add(l, name, INPUT_FILES);
+    free(name);
+    return rc;
+}
+
 static int add_folder(struct loading *l, const char *folder)
 {
     struct content c = {0};
-    if (l->asked == INPUT_FILES) return add(l, folder, INPUT_FILES);
+    if (l->asked == INPUT_FILES) return add_pictures(l, folder);
     int rc = folder_walk(folder, look, &c);
     if (rc) return rc;
     if (c.tars.count && c.picture && l->asked == INPUT_AUTO)
@@ -90,7 +101,7 @@ static int add_folder(struct loading *l, const char *folder)
     else if (l->asked == INPUT_WEBDATASET)
         rc = err_set(ERR_INPUT, "%s: the folder holds no *.tar", folder);
     else
-        rc = add(l, folder, INPUT_FILES);
+        rc = add_pictures(l, folder);
     names_release(&c.tars);
     return rc;
 }
@@ -103,7 +114,7 @@ static int add_path(struct loading *l, const char *name)
     if (source_is_pipe(name) && l->from_file && !l->allow_pipe)
         return err_set(ERR_USAGE, "%s: a command from a file runs only with --allow-pipe", name);
     if (is_remote(name) || (is_tar(path) && l->asked != INPUT_FILES))
-        return add(l, name, INPUT_WEBDATASET);
+        return add(l, path, INPUT_WEBDATASET);
     int there = file_exists(path);
     if (there == 2) return add_folder(l, path);
     if (l->asked == INPUT_FILES)
@@ -111,7 +122,7 @@ static int add_path(struct loading *l, const char *name)
                        there ? "is a file, not a folder of pictures" : "no such folder");
     if (there && folder_is_picture(path))
         return err_set(ERR_USAGE, "%s: is a picture; give the folder it stands in", name);
-    return add(l, name, INPUT_WEBDATASET);
+    return add(l, path, INPUT_WEBDATASET);
 }
 
 static int add_glob(struct loading *l, const char *pattern)
@@ -202,8 +213,10 @@ static int add_list(struct loading *l, const char *file)
 {
     struct str text = {0};
     int rc = file_read(&text, file, (size_t)1 << 30);
+    if (!rc && text.len && memchr(text.p, 0, text.len))
+        rc = err_set(ERR_INPUT, "%s: not a list of names: it holds NUL bytes (UTF-16?)", file);
     l->from_file = 1;
-    for (char *line = text.p, *next; line && *line && !rc; line = next) {
+    for (char *line = rc ? NULL : text.p, *next; line && *line && !rc; line = next) {
         size_t n = strcspn(line, "\n");
         next = line[n] ? line + n + 1 : NULL;
         line[n] = 0;

@@ -62,7 +62,8 @@ int run_load(struct run *r, struct place *p, const char *product)
     char *path = run_path(product);
     int rc = place_read(p, path, &text, RUN_MAX);
     if (!rc && (json_parse(&j, text.p, text.len, &a) || j->type != JSON_OBJECT))
-        rc = err_set(ERR_STALE, "%s/%s: not a run file", place_url(p), path);
+        rc = err_set(ERR_STALE, "%s/%s: not a run file; --force-new-run replaces it", place_url(p),
+                     path);
     if (!rc && json_int(j, "format", 0) != RECEIPT_FORMAT)
         rc = err_set(ERR_STALE, "%s/%s: format %lld, this program writes %d", place_url(p), path,
                      (long long)json_int(j, "format", 0), RECEIPT_FORMAT);
@@ -80,6 +81,12 @@ static int run_differs(const struct run *ours, const struct run *theirs, struct 
 {
     for (size_t i = 0; i < ours->count; i++) {
         const char *v = run_get(theirs, ours->field[i].name);
+        if (v && strcmp(v, ours->field[i].value) && !strcmp(ours->field[i].name, "inputs"))
+            return err_set(ERR_STALE,
+                           "%s holds a run over other inputs: names were added, removed or "
+                           "renamed; use another place, the same inputs, or --force-new-run to "
+                           "replace it",
+                           place_url(p));
         if (!v || strcmp(v, ours->field[i].value))
             return err_set(ERR_STALE,
                            "%s holds another run: %s was '%s', now '%s'; use another place, the "
@@ -136,7 +143,7 @@ int run_claim(struct run *r, struct place *p, const char *product, int force)
     if (there) rc = run_load(&old, p, product);
     if (there && !rc && strcmp(old.fingerprint, r->fingerprint)) rc = run_differs(r, &old, p);
     if (rc == ERR_STALE && force) {
-        log_info("starting a new run in %s; the old one's receipts go", place_url(p));
+        log_info("starting a new run in %s; the old one's files go", place_url(p));
         rc = drop_receipts(p, product);
         there = 0;
     }
@@ -144,6 +151,19 @@ int run_claim(struct run *r, struct place *p, const char *product, int force)
     run_release(&old);
     str_release(&text);
     free(path);
+    return rc;
+}
+
+int run_still_ours(const struct run *r, struct place *p, const char *product)
+{
+    struct run now = {0};
+    int rc = run_load(&now, p, product);
+    if (rc || strcmp(now.fingerprint, r->fingerprint))
+        rc = err_set(ERR_STALE,
+                     "%s: another run has taken this place over; what it has not replaced yet "
+                     "stays as it is. Use another place",
+                     place_url(p));
+    run_release(&now);
     return rc;
 }
 
@@ -237,6 +257,19 @@ static void receipt_parse(struct receipt *r, const struct json *j)
     files_parse(&r->outputs, json_get(j, "outputs"));
 }
 
+/* samples = rows + errors, and rows are somewhere: what every receipt of ours fulfils. */
+static int receipt_closes(const struct receipt *r)
+{
+    int64_t left = r->samples;
+    if (r->rows < 0 || r->rows > left) return 0;
+    left -= r->rows;
+    for (int b = 1; b < BAD_COUNT; b++) {
+        if (r->errors[b] < 0 || r->errors[b] > left) return 0;
+        left -= r->errors[b];
+    }
+    return !left && r->outputs.count;
+}
+
 int receipt_load(struct receipt *r, struct place *p, const char *product, int64_t partition,
                  int digits)
 {
@@ -252,10 +285,14 @@ int receipt_load(struct receipt *r, struct place *p, const char *product, int64_
         (json_parse(&j, text.p, text.len, &a) || j->type != JSON_OBJECT ||
          json_int(j, "format", 0) != RECEIPT_FORMAT || json_int(j, "partition", -1) != partition))
         rc = err_set(ERR_STALE, "%s/%s: not a receipt of this partition", place_url(p), name.p);
+    if (rc == ERR_INPUT && place_exists(p, name.p, NULL))
+        rc = ERR_STALE; /* there, but unreadable */
     if (!rc) receipt_parse(r, j);
     for (size_t i = 0; i < r->outputs.count && !rc; i++)
         if (!place_name_ok(r->outputs.file[i].name))
             rc = err_set(ERR_STALE, "%s/%s: names a file outside the place", place_url(p), name.p);
+    if (!rc && !receipt_closes(r))
+        rc = err_set(ERR_STALE, "%s/%s: its counts do not close", place_url(p), name.p);
     str_release(&text);
     str_release(&name);
     arena_release(&a);
@@ -275,8 +312,7 @@ static int file_rehash(struct place *p, const struct receipt_file *f)
 {
     struct file_map m;
     char hex[65];
-    int rc = place_map(p, f->name, &m);
-    if (rc) return rc;
+    if (place_map(p, f->name, &m)) return ERR_STALE; /* it is there, but cannot be read */
     sha256_of(hex, m.p, m.n);
     file_unmap(&m);
     if (!strcmp(hex, f->sha256)) return 0;

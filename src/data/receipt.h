@@ -27,6 +27,11 @@ void run_release(struct run *r);
  * the field and both values. force: remove the old run's receipts and the outputs they name. */
 int run_claim(struct run *r, struct place *p, const char *product, int force);
 int run_load(struct run *r, struct place *p, const char *product); /* ERR_INPUT when absent */
+/* ERR_STALE when the place has meanwhile been given to another run: asked before a partition's
+ * files become visible. */
+int run_still_ours(const struct run *r, struct place *p, const char *product);
+
+enum { PARTITIONS_MAX = 10000000 };
 
 struct receipt_file {
     char *name;

@@ -3,10 +3,12 @@
 #include "io/pipe.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,10 +19,19 @@ struct file_source {
     int fd;
 };
 
+int source_wait(int fd)
+{
+    struct pollfd ready = {fd, POLLIN, 0};
+    while (poll(&ready, 1, 200) <= 0)
+        if (stop_wait_over()) return err_set(ERR_STOPPED, "stopped by a signal");
+    return 0;
+}
+
 static int64_t file_read(struct source *s, void *buf, size_t n)
 {
     struct file_source *f = (struct file_source *)s;
     ssize_t got;
+    if (s->size < 0 && source_wait(f->fd)) return ERR_STOPPED;
     do got = read(f->fd, buf, n);
     while (got < 0 && errno == EINTR);
     if (got < 0) return err_set(ERR_INPUT, "%s: %s", s->name, strerror(errno));
@@ -35,10 +46,25 @@ static int file_close(struct source *s)
 
 static const struct source_ops file_ops = {file_read, file_close};
 
+/* A named pipe opens only when someone writes to it; until then it must be possible to stop. */
+static int open_stoppable(const char *name)
+{
+    struct stat st;
+    if (stat(name, &st) || !S_ISFIFO(st.st_mode)) return open(name, O_RDONLY | O_CLOEXEC);
+    int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && source_wait(fd)) {
+        close(fd);
+        errno = EINTR;
+        return -1;
+    }
+    if (fd >= 0) fcntl(fd, F_SETFL, 0);
+    return fd;
+}
+
 static int file_open(struct source **out, const char *name)
 {
     struct stat st;
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    int fd = open_stoppable(name);
     if (fd < 0) return err_set(ERR_INPUT, "%s: %s", name, strerror(errno));
     if (fstat(fd, &st) || S_ISDIR(st.st_mode)) {
         close(fd);

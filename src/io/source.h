@@ -30,6 +30,9 @@ int64_t source_read(struct source *s, void *buf, size_t n);
 /* NULL is fine. An error here means the bytes read so far cannot be trusted to be all. */
 int source_close(struct source *s);
 
+/* Wait until a pipe, socket or terminal has something to read: 0, or ERR_STOPPED. */
+int source_wait(int fd);
+
 int source_is_pipe(const char *name);
 int source_check(const char *name); /* ERR_USAGE for storage that this version cannot open */
 

@@ -88,12 +88,15 @@ static const struct opt options[] = {
      "ignored without --enable-wandb", OPT_PEER},
     OPT_END};
 
-static int bad_limit(const char *text)
+/* How many of so many samples may be bad: "1%" of them, or a plain number; -1 when it is neither.
+ */
+static double max_bad(const struct embed_options *o, double samples)
 {
     char *end;
-    double v = strtod(text, &end);
-    if (*end == '%') end++;
-    return end == text || *end || !(v >= 0);
+    double limit = strtod(o->max_bad, &end);
+    int percent = *end == '%';
+    if (end == o->max_bad || end[percent] || !(limit >= 0)) return -1;
+    return percent ? limit / 100 * samples : limit;
 }
 
 static int check_options(const struct embed_options *o)
@@ -113,11 +116,15 @@ static int check_options(const struct embed_options *o)
             o->strategy);
     if (o->batch_size < 1 || o->batch_size > 65536)
         return err_set(ERR_USAGE, "--batch-size must be 1 to 65536");
+    if (o->image_size < 0 || o->image_size > 32768)
+        return err_set(ERR_USAGE, "--image-size must be 1 to 32768");
+    if (o->common.threads < 0 || o->common.threads > 4096 || o->decoders < 0 || o->decoders > 4096)
+        return err_set(ERR_USAGE, "--threads and --num-prepro-workers must be 0 to 4096");
+    if (max_bad(o, 1) < 0)
+        return err_set(ERR_USAGE, "--max-bad takes a count or a share such as 2%%, not '%s'",
+                       o->max_bad);
     if (o->write_batch_size < 0 || o->partition_count < 0 || o->samples_per_shard < 1)
         return err_set(ERR_USAGE, "partition sizes and counts must be positive");
-    if (bad_limit(o->max_bad))
-        return err_set(ERR_USAGE, "--max-bad takes a number or a percentage such as 1%%, not '%s'",
-                       o->max_bad);
     if (strcmp(o->common.precision, "f32") && strcmp(o->common.precision, "fp32"))
         return err_set(ERR_USAGE, "--precision %s: this device computes in f32",
                        o->common.precision);
@@ -131,15 +138,15 @@ static int plan_partitions(struct embedder *e)
 {
     const struct embed_options *o = e->o;
     double samples = (double)e->count * (embed_of_pictures(e) ? 1 : (double)o->samples_per_shard);
+    double count = (double)e->count;
     if (o->partition_count)
-        e->partitions = o->partition_count;
+        count = (double)o->partition_count;
     else if (o->write_batch_size)
-        e->partitions = (int64_t)ceil(samples / (double)o->write_batch_size);
-    else
-        e->partitions = embed_of_pictures(e) ? (int64_t)ceil(samples / 10000) : (int64_t)e->count;
-    if (e->partitions < 1) e->partitions = 1;
-    if (e->partitions > 10000000)
-        return err_set(ERR_USAGE, "%lld partitions are too many", (long long)e->partitions);
+        count = ceil(samples / (double)o->write_batch_size);
+    else if (embed_of_pictures(e))
+        count = ceil(samples / 10000);
+    if (count > PARTITIONS_MAX) return err_set(ERR_USAGE, "%.0f partitions are too many", count);
+    e->partitions = count < 1 ? 1 : (int64_t)count;
     e->digits = partition_digits(e->partitions);
     return 0;
 }
@@ -264,13 +271,14 @@ static int is_done(struct embedder *e, int64_t p)
     struct receipt r;
     int rc = receipt_load(&r, e->place, "embed", p, e->digits);
     if (!rc && strcmp(r.fingerprint, e->run.fingerprint))
-        rc = ERR_STALE;
+        rc = err_set(ERR_STALE, "its receipt is of another run");
     else if (!rc)
         rc = receipt_check(&r, e->place, 0);
     int done = !rc;
     if (rc == ERR_STALE && r.fingerprint[0])
         log_info("partition %lld will be redone: %s", (long long)p, err_text());
-    if (done && !embed_of_pictures(e) && (rc = check_sources(e, &r))) done = rc;
+    if (done && !embed_of_pictures(e) && (rc = check_sources(e, &r)))
+        done = e->o->force_new_run ? 0 : rc;
     receipt_release(&r);
     return done;
 }
@@ -369,12 +377,14 @@ static int run_stage(struct embedder *e)
         chunk_init(e, &e->chunks[i]);
         e->stage.items[i] = &e->chunks[i];
     }
-    stop_catch_signals();
     e->started = clock_now();
     embed_live(e, "running");
     int rc = stage_run(&e->stage);
+    char *why = mem_strdup(err_text()); /* the live file may have troubles of its own */
     while (e->parts) partition_drop(e, e->parts);
     embed_live(e, rc == ERR_STOPPED ? "stopped" : rc ? "failed" : "done");
+    if (rc) err_set(rc, "%s", why);
+    free(why);
     return rc;
 }
 
@@ -429,15 +439,10 @@ static int prepare(struct embedder *e, const char **args, int nargs)
     return rc;
 }
 
-/* "1%" of the samples, or a plain number. */
 static int too_many_bad(const struct embedder *e)
 {
-    char *end;
-    double limit = strtod(e->o->max_bad, &end);
     double samples = (double)atomic_load(&e->samples);
-    double bad = samples - (double)atomic_load(&e->rows);
-    if (*end == '%') limit = limit / 100 * samples;
-    return bad > limit;
+    return samples - (double)atomic_load(&e->rows) > max_bad(e->o, samples);
 }
 
 /* What a finished run exits with, and why; the reason is said also when quiet. */
@@ -487,8 +492,11 @@ static int embed_run(void *opts, const char **args, int nargs)
     e->o = opts;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->room, NULL);
+    stop_catch_signals();
     int rc = prepare(e, args, nargs);
-    if (!rc && !e->ntodo) {
+    if (!rc && stop_asked()) {
+        rc = err_set(ERR_STOPPED, "stopped by a signal");
+    } else if (!rc && !e->ntodo) {
         log_info("nothing to do: all %lld partitions of this task are done",
                  (long long)e->done_before);
     } else if (!rc) {

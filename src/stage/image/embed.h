@@ -37,6 +37,7 @@ struct embed_options {
     int use_jit, use_mclip, enable_wandb;
 };
 enum { DTYPE_F16, DTYPE_F32 };
+enum { KEEP_ARENA = 16 << 20 }; /* a huge sample must not leave its memory behind for ever */
 
 /* One partition under way: the reader notes what went in, the sink what came out. */
 struct partition {

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEEP_ARENA = 16 << 20 };
-
 struct decoder {
     struct arena scratch;
     struct bpe_state *bpe;
@@ -33,15 +31,6 @@ static void stop(void *stage, void *state)
     free(d);
 }
 
-/* A huge picture must not leave its memory behind for ever. */
-static void arena_relax(struct arena *a)
-{
-    if (arena_bytes(a) > KEEP_ARENA)
-        arena_release(a);
-    else
-        arena_reset(a);
-}
-
 static int decode_image(struct embedder *e, struct decoder *d, struct chunk *c, struct slot *s)
 {
     const struct sample_member *m = sample_find(&s->sample, e->image_keys);
@@ -52,7 +41,7 @@ static int decode_image(struct embedder *e, struct decoder *d, struct chunk *c, 
     gate_take(e->decoding, cost);
     int rc = prep_run(c->pixels + pixels * (size_t)c->rows, &info, m->data, m->size, &e->prep,
                       &d->scratch);
-    arena_relax(&d->scratch);
+    arena_relax(&d->scratch, KEEP_ARENA);
     gate_give(e->decoding, cost);
     if (rc) return rc;
     s->width = info.width;
@@ -79,7 +68,7 @@ static int decode_json(struct embedder *e, struct decoder *d, struct chunk *c, s
     const struct sample_member *m = e->metadata ? sample_find(&s->sample, "json") : NULL;
     if (!m) return 0;
     int rc = metadata_check((const char *)m->data, m->size, &d->scratch);
-    arena_relax(&d->scratch);
+    arena_relax(&d->scratch, KEEP_ARENA);
     s->json = arena_strndup(&c->text, (const char *)m->data, m->size);
     s->json_len = m->size;
     return rc;
@@ -114,7 +103,7 @@ static int work(void *stage, void *state, void *item)
         s->sample.members = NULL;
         s->sample.count = 0;
     }
-    arena_relax(&c->bytes);
+    arena_relax(&c->bytes, KEEP_ARENA);
     pthread_mutex_lock(&e->lock);
     e->held -= c->held;
     pthread_cond_broadcast(&e->room);

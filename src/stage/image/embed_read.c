@@ -10,7 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHUNK_BYTES = 8 << 20 };
+enum {
+    CHUNK_BYTES = 8 << 20, /* of good samples in one chunk */
+    CHUNK_ARENA = 64 << 20 /* taken for them; bad samples were read, too, before they were bad */
+};
 
 struct reader {
     struct partition *part;
@@ -40,7 +43,7 @@ static void stop(void *stage, void *state)
 static void wait_for_room(struct embedder *e)
 {
     pthread_mutex_lock(&e->lock);
-    while (e->held >= e->budget && !stage_over(&e->stage)) {
+    while (e->held && e->held >= e->budget && !stage_over(&e->stage)) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
         t.tv_nsec += 50000000;
@@ -214,9 +217,14 @@ static int advance(struct embedder *e, struct reader *r, struct chunk *c)
     return 0;
 }
 
+static int has_room(const struct embedder *e, const struct chunk *c)
+{
+    return c->count < e->chunk_cap && c->held < CHUNK_BYTES && arena_bytes(&c->bytes) < CHUNK_ARENA;
+}
+
 static void fill_from_shards(struct embedder *e, struct reader *r, struct chunk *c)
 {
-    while (c->count < e->chunk_cap && c->held < CHUNK_BYTES && !stage_over(&e->stage)) {
+    while (has_room(e, c) && !stage_over(&e->stage)) {
         if (advance(e, r, c)) {
             c->end = 1;
             return;
@@ -227,7 +235,7 @@ static void fill_from_shards(struct embedder *e, struct reader *r, struct chunk 
 
 static void fill_from_folder(struct embedder *e, struct reader *r, struct chunk *c)
 {
-    while (c->count < e->chunk_cap && c->held < CHUNK_BYTES) {
+    while (has_room(e, c) && !stage_over(&e->stage)) {
         if (r->at >= e->count || r->part->abandon) {
             folder_done(e, r->part);
             c->end = 1;

@@ -44,7 +44,8 @@ static int open_npy(struct embedder *e, struct partition *p, struct npy_writer *
 static int partition_open(struct embedder *e, struct partition *p)
 {
     p->opened = 1;
-    int rc = receipt_remove(e->place, "embed", p->index, e->digits);
+    int rc = run_still_ours(&e->run, e->place, "embed");
+    if (!rc) rc = receipt_remove(e->place, "embed", p->index, e->digits);
     if (!rc) rc = create(e, p, &p->errors_sink, "errors", "parquet");
     if (!rc) rc = parquet_writer_new(&p->errors, p->errors_sink, error_columns, 6, NULL);
     if (!rc) p->metadata = metadata_new(e->place);
@@ -176,10 +177,12 @@ static void tell_partition(struct partition *p)
 
 static int partition_end(struct embedder *e, struct partition *p)
 {
-    int rc = save_rows(e, p);
+    int rc = run_still_ours(&e->run, e->place, "embed");
+    if (!rc) rc = save_rows(e, p);
     if (!rc) rc = parquet_finish(p->errors);
     if (!rc) rc = commit(e, p, &p->errors_sink, "errors", "parquet");
     fault_point("before-receipt");
+    if (!rc) rc = run_still_ours(&e->run, e->place, "embed");
     if (!rc && !p->keep_undone) rc = receipt_save(&p->receipt, e->place, "embed");
     if (rc) return rc;
     if (p->keep_undone)
@@ -233,7 +236,7 @@ static int work(void *stage, void *state, void *item)
             rc = partition_end(e, p);
         partition_drop(e, p);
     }
-    arena_reset(&c->text);
+    arena_relax(&c->text, KEEP_ARENA);
     return rc;
 }
 
