@@ -68,8 +68,7 @@ void convert_over_white(uint8_t *out, const uint8_t *p, int n, const struct imag
     convert_rgbx(out, p, n, im);
     for (int i = 0; has_alpha && i < n; i++, out += 4)
         for (int c = 0; c < 3; c++) out[c] = out[3] ? over_white(out[c], out[3]) : 255;
-    if (im->transparency != IMAGE_KEY) return;
-    for (int i = 0; i < n; i++, out += 4)
+    for (int i = 0; !has_alpha && im->transparency == IMAGE_KEY && i < n; i++, out += 4)
         if (!memcmp(out, im->key, 3)) memset(out, 255, 3);
 }
 

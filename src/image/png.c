@@ -10,7 +10,7 @@
 #include <spng.h>
 #include <zlib.h>
 
-enum { SIGNATURE = 8, FRAME = 12, EXIF_MAX = 1 << 20 };
+enum { SIGNATURE = 8, FRAME = 12, HEADER = 13, EXIF_MAX = 1 << 20 };
 
 static uint32_t u32(const uint8_t *p)
 {
@@ -84,6 +84,8 @@ static void take_transparency(struct image *im, int colour, const uint8_t *p, si
 /* Walk the chunks: damage in those libspng will not see, orientation, the end. */
 static int walk(struct image *out, const uint8_t *p, size_t n, int keep)
 {
+    if (n < SIGNATURE + FRAME + HEADER) return err_bad(BAD_TRUNCATED, "the PNG ends too early");
+    if (memcmp(p + SIGNATURE + 4, "IHDR", 4)) return err_bad(BAD_CORRUPT, "the PNG has no header");
     for (size_t at = SIGNATURE;;) {
         size_t size = chunk_size(p, n, at);
         if (!size) return image_damage(out, keep, BAD_TRUNCATED, "the PNG ends too early");

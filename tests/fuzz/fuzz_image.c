@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                      .fit = data[0] & 1 ? FIT_SQUASH : FIT_CROP,
                      .filter = data[0] & 2 ? FILTER_BILINEAR : FILTER_BICUBIC,
                      .rgb_first = data[0] >> 2 & 1,
+                     .over_white = data[0] >> 5 & 1,
                      .exif_orient = data[0] >> 3 & 1,
                      .keep_damaged = data[0] >> 4 & 1};
     struct image im;

@@ -362,6 +362,7 @@ def test_png_checksums(tool):
 
 
 @pytest.mark.parametrize("data,status", [
+    (b"\x89PNG\r\n\x1a\n" + chunk(b"tRNS", b""), "truncated"), (b"\x89PNG\r\n\x1a\n" + chunk(b"tRNS", bytes(30)) + chunk(b"IEND", b""), "corrupt"),
     (b"", "empty"), (b"hello", "unsupported"), (b"<html></html>" * 9, "unsupported"), (b"II*\0" + bytes(40), "unsupported")])
 def test_not_a_picture(tool, data, status):
     with pytest.raises(Bad) as e: tool.prep(data)
