@@ -30,7 +30,7 @@ LINK_release  := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 LINK_asan     := -fsanitize=address,undefined
 LINK_tsan     := -fsanitize=thread
 
-LIBS := -ljpeg -lspng -lwebpdemux -lwebp -lgif -lcrypto -ljansson -lyaml -lz -lzstd -lsnappy -llz4 \
+LIBS := -ljpeg -lspng -lwebpdemux -lwebp -lcrypto -ljansson -lyaml -lz -lzstd -lsnappy -llz4 \
         -lxxhash -lutf8proc -ldl -lpthread -lm
 
 # -ffp-contract=off: a*b+c is two roundings on every machine unless the code says fmaf.

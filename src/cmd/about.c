@@ -5,7 +5,6 @@
 #include "tensor/device.h"
 
 #include <stdio.h>
-#include <gif_lib.h>
 #include <jpeglib.h>
 #include <spng.h>
 #include <webp/decode.h>
@@ -21,12 +20,11 @@ static int run_version(void *options, const char **args, int nargs)
     printf(
         c->json
             ? "{\"darkroom\": \"%s\", \"libjpeg_turbo\": %d, \"spng\": \"%s\", \"webp\": \"%u.%u.%u\", "
-              "\"giflib\": \"%d.%d.%d\", \"zlib\": \"%s\", \"zstd\": \"%s\", \"isa\": \"%s\"}\n"
-            : "darkroom %s\nlibjpeg-turbo API %d, libspng %s, libwebp %u.%u.%u, giflib %d.%d.%d, "
+              "\"zlib\": \"%s\", \"zstd\": \"%s\", \"isa\": \"%s\"}\n"
+            : "darkroom %s\nlibjpeg-turbo API %d, libspng %s, libwebp %u.%u.%u, "
               "zlib %s, zstd %s\ninstruction set: %s\n",
         DARKROOM_VERSION, LIBJPEG_TURBO_VERSION_NUMBER, spng_version_string(), webp >> 16,
-        webp >> 8 & 255, webp & 255, GIFLIB_MAJOR, GIFLIB_MINOR, GIFLIB_RELEASE, zlibVersion(),
-        ZSTD_versionString(), isa_name(isa_best()));
+        webp >> 8 & 255, webp & 255, zlibVersion(), ZSTD_versionString(), isa_name(isa_best()));
     return 0;
 }
 

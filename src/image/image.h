@@ -14,7 +14,7 @@
 enum { IMAGE_MAX_SIDE = 32768, IMAGE_MAX_SCANS = 100 };
 #define IMAGE_MAX_PIXELS 100000000ull
 #define IMAGE_MAX_BYTES  (50ull << 20)
-#define IMAGE_BUDGET     (512ull << 20)
+#define IMAGE_BUDGET     (384ull << 20)
 
 enum image_mode {
     IMAGE_1,    /* 1 byte: 0 or 255 */

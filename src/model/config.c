@@ -224,7 +224,7 @@ static int hf_model(struct clip_said *s, const json_t *o, const char *type)
         if (!rc) rc = get_int(&s->vocab, t, "vocab_size");
     }
     if (!rc) rc = get_int(&s->embed, o, "projection_dim");
-    if (!s->prep_known) s->prep.floor_crop = s->prep.rgb_first = 1;
+    if (!s->prep_known) s->prep.floor_crop = s->prep.rgb_first = s->prep.over_white = 1;
     return rc;
 }
 
@@ -275,7 +275,7 @@ static int hf_prep(struct clip_said *s, const json_t *o)
     if (cropped && (size < crop || (both && size != crop)))
         return err_set(ERR_INPUT, "size %d and crop_size %d do not go together", size, crop);
     p->resize = cropped && size > crop ? size : 0;
-    p->floor_crop = p->rgb_first = 1;
+    p->floor_crop = p->rgb_first = p->over_white = 1;
     if (size) s->image_size = cropped ? crop : size;
     s->prep_known = 1;
     return 0;
@@ -372,7 +372,8 @@ void config_print(struct str *out, const struct clip_config *c)
         if (p->resize) str_printf(out, " resize %d", p->resize);
         str_printf(out, " prep %s %s%s%s", p->fit == FIT_SQUASH ? "squash" : "crop",
                    p->filter == FILTER_BILINEAR ? "bilinear" : "bicubic",
-                   p->floor_crop ? " floor" : "", p->rgb_first ? " rgb-first" : "");
+                   p->floor_crop ? " floor" : "",
+                   p->rgb_first ? p->over_white ? " rgb-first over-white" : " rgb-first" : "");
         for (int i = 0; i < 3; i++)
             str_printf(out, " %.9g/%.9g", (double)p->mean[i], (double)p->std[i]);
     }

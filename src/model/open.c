@@ -205,7 +205,7 @@ static int resolve_size(struct model *m, int asked)
     c->prep.size = c->image_size;
     if (asked || c->prep.resize < c->image_size) c->prep.resize = 0;
     if (!m->said.prep_known && m->image.layout && !strcmp(m->family, "HF transformers"))
-        c->prep.floor_crop = c->prep.rgb_first = 1;
+        c->prep.floor_crop = c->prep.rgb_first = c->prep.over_white = 1;
     for (int i = 0; i < 3; i++)
         if (!(c->prep.std[i] > 0)) return err_set(ERR_INPUT, "a std of 0 in the preprocessing");
     return 0;
