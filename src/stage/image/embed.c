@@ -494,6 +494,7 @@ static int embed_run(void *opts, const char **args, int nargs)
     pthread_cond_init(&e->room, NULL);
     stop_catch_signals();
     int rc = prepare(e, args, nargs);
+    if (!rc) embed_announce(e);
     if (!rc && stop_asked()) {
         rc = err_set(ERR_STOPPED, "stopped by a signal");
     } else if (!rc && !e->ntodo) {

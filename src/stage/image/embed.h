@@ -141,6 +141,7 @@ extern const struct box embed_read_box, embed_decode_box, embed_device_box, embe
 void partition_drop(struct embedder *e, struct partition *p); /* abort its files, free it */
 
 /* embed_show.c */
+void embed_announce(struct embedder *e); /* the first --json event */
 void embed_tick(void *stage);
 void embed_live(struct embedder *e, const char *state);
 void embed_summary(struct embedder *e, int stopped);

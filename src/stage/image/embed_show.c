@@ -44,6 +44,19 @@ void embed_tick(void *stage)
     if (age >= LIVE_EVERY || (spent < LIVE_EVERY && age >= 3)) embed_live(e, "running");
 }
 
+void embed_announce(struct embedder *e)
+{
+    struct str s = {0};
+    if (!log_json()) return;
+    str_printf(&s,
+               "{\"event\": \"start\", \"inputs\": %zu, \"partitions\": %lld, \"todo\": %zu, "
+               "\"done_before\": %lld, \"text\": %s, \"device\": \"%s\"}",
+               e->count, (long long)e->partitions, e->ntodo, (long long)e->done_before,
+               e->text ? "true" : "false", e->device->kind);
+    log_event(s.p);
+    str_release(&s);
+}
+
 void embed_note_error(struct embedder *e, const char *text)
 {
     pthread_mutex_lock(&e->lock);
