@@ -1,5 +1,6 @@
 """What goes wrong around a run: closed descriptors, commands that do not end, limits, files that
 say more than they may, receipts edited by hand, places taken over by another run."""
+import gzip
 import json
 import os
 import signal
@@ -181,3 +182,12 @@ def test_bad_samples_count_against_memory(tmp_path):
     _, status, usage = os.wait4(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 3
     assert usage.ru_maxrss < 300 << 10  # KiB; all sixteen at once would be 480 MiB
+
+
+def test_a_vocabulary_cut_short_is_refused(shards, tmp_path):
+    whole = gzip.decompress((ROOT / "models/tiny/vocab.txt.gz").read_bytes())
+    (tmp_path / "v.txt.gz").write_bytes(gzip.compress(b"\n".join(whole.split(b"\n")[:200])))
+    r = embed(shards, tmp_path / "p", "--vocab", tmp_path / "v.txt.gz", check=2)
+    assert "v.txt.gz" in r.stderr and "cut short" in r.stderr
+    (tmp_path / "w.txt.gz").write_bytes((ROOT / "models/tiny/vocab.txt.gz").read_bytes()[:700])
+    embed(shards, tmp_path / "p", "--vocab", tmp_path / "w.txt.gz", check=4)

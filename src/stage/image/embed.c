@@ -179,10 +179,12 @@ static int open_vocabulary(struct embedder *e)
     }
     int rc = bpe_open(&e->bpe, path);
     if (rc) return rc;
-    if (bpe_size(e->bpe) > clip_config(e->clip)->vocab)
-        return err_set(ERR_USAGE,
-                       "the vocabulary %s has %d tokens, the model %d; it belongs to another model",
-                       path, bpe_size(e->bpe), clip_config(e->clip)->vocab);
+    if (bpe_size(e->bpe) != clip_config(e->clip)->vocab)
+        return err_set(
+            ERR_USAGE,
+            "the vocabulary %s has %d tokens, the model %d; it is cut short or belongs to "
+            "another model",
+            path, bpe_size(e->bpe), clip_config(e->clip)->vocab);
     e->specials = clip_config(e->clip)->openai ? BPE_OPENAI : BPE_OPEN_CLIP;
     e->text = 1;
     return 0;
