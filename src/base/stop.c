@@ -6,13 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t asked;
+static atomic_int asked; /* lock-free, so a handler may touch it */
 static atomic_int ending;
 
 static void on_signal(int sig)
 {
-    if (asked) _exit(128 + sig);
-    asked = 1;
+    if (atomic_exchange(&asked, 1)) _exit(128 + sig);
 }
 
 void stop_catch_signals(void)
@@ -26,7 +25,7 @@ void stop_catch_signals(void)
 
 int stop_asked(void)
 {
-    return asked;
+    return atomic_load(&asked);
 }
 
 void stop_waits(int end)
@@ -36,5 +35,5 @@ void stop_waits(int end)
 
 int stop_wait_over(void)
 {
-    return asked || atomic_load(&ending);
+    return atomic_load(&asked) || atomic_load(&ending);
 }

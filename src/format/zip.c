@@ -92,7 +92,7 @@ static int find_end64(struct directory *d, size_t end, struct bytes f)
 
 static int find_directory(struct directory *d, struct bytes f)
 {
-    size_t end;
+    size_t end = 0;
     int rc = find_end(&end, f);
     if (rc) return rc;
     const unsigned char *p = f.p + end;

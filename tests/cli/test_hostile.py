@@ -191,3 +191,11 @@ def test_a_vocabulary_cut_short_is_refused(shards, tmp_path):
     assert "v.txt.gz" in r.stderr and "cut short" in r.stderr
     (tmp_path / "w.txt.gz").write_bytes((ROOT / "models/tiny/vocab.txt.gz").read_bytes()[:700])
     embed(shards, tmp_path / "p", "--vocab", tmp_path / "w.txt.gz", check=4)
+
+
+def test_a_slip_in_the_pattern_does_not_claim_the_place(shards, tmp_path):
+    r = embed(f"{tmp_path}/shrads/{{00000..00002}}.tar", tmp_path / "p", check=4)
+    assert "none of the 3 shards" in r.stderr and "shrads/00000.tar" in r.stderr
+    assert not (tmp_path / "p").exists()
+    assert "pipe:" in embed("s3://bucket/{0..1}.tar", tmp_path / "p", check=2).stderr
+    embed(shards, tmp_path / "p")
