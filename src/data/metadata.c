@@ -2,6 +2,7 @@
 #include "data/metadata.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "format/json.h"
@@ -27,6 +28,7 @@ struct metadata {
     struct map fields; /* flattened name -> what it held; entry order = column order */
     struct arena work; /* of one row */
     struct str name;   /* of the field being visited */
+    int too_many;      /* a field beyond FIELDS_MAX different names was left out */
 };
 
 /* Lengths of the strings that follow; 0 = null, else length + 1. */
@@ -103,7 +105,10 @@ static void note_type(void *arg, const char *name, const struct json *v)
         [JSON_OBJECT] = HELD_OTHER};
     struct metadata *m = arg;
     uint64_t *slot = field_slot(m, name, m->fields.count < FIELDS_MAX);
-    if (slot) *slot |= held[v->type];
+    if (slot)
+        *slot |= held[v->type];
+    else if (m->fields.count >= FIELDS_MAX && !is_dropped(name))
+        m->too_many = 1;
 }
 
 struct checker {
@@ -267,6 +272,9 @@ int metadata_save(struct metadata *m, struct sink *sink)
     map_each (i, &m->fields)
         cols[OUR_COLUMNS + i] = (struct parquet_column){m->fields.entries[i].key,
                                                         type_of(m->fields.entries[i].value), 1};
+    if (m->too_many)
+        log_warn("more than %d different JSON fields in one partition: those beyond are left out",
+                 FIELDS_MAX);
     int rc = spill_rewind(&m->rows);
     if (!rc) rc = parquet_writer_new(&s.w, sink, cols, n, NULL);
     while (!rc) rc = save_row(&s);

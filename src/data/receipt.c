@@ -108,8 +108,8 @@ static int drop_receipt(struct place *p, const char *product, const char *name)
     long long partition = strtoll(name, &end, 10);
     int rc = 0;
     if (end != name && !strcmp(end, ".json")) {
-        if (receipt_load(&r, p, product, partition, (int)(end - name))) r.outputs.count = 0;
-        for (size_t i = 0; i < r.outputs.count && !rc; i++)
+        int unread = receipt_load(&r, p, product, partition, (int)(end - name));
+        for (size_t i = 0; !unread && i < r.outputs.count && !rc; i++)
             rc = place_remove(p, r.outputs.file[i].name);
         receipt_release(&r);
     }

@@ -354,3 +354,13 @@ def test_exit_3_gives_its_reason(tmp_path):
     write_tar(tmp_path / "bad.tar", [sample(0), ("x", {"jpg": b"no", "txt": b"x"})])
     r = embed(tmp_path / "bad.tar", tmp_path / "p", "-q", check=3)
     assert "1 of 2 samples are bad, more than --max-bad 1%" in r.stderr and "/errors" in r.stderr
+
+
+def test_commands_leave_no_secret_behind(shards, tmp_path):
+    def run(token):
+        return embed(f"pipe:TOKEN={token} cat {shards}/{{00000..00002}}.tar", tmp_path / "p")
+    run("canary-one")
+    for f in (tmp_path / "p").rglob("*"):
+        assert f.is_dir() or b"canary" not in f.read_bytes(), f
+    assert rows(tmp_path / "p", "metadata/metadata_1.parquet")["shard"][0] == "00001.tar"
+    assert "nothing to do" in run("canary-two").stderr  # a fresh token is the same run

@@ -84,6 +84,7 @@ struct embedder {
     struct embed_options *o;
     struct place *place;
     struct inputs inputs;
+    char **labels;           /* of the inputs in rows and receipts */
     struct folder **folders; /* one per input when these are folders of pictures */
     size_t *first;           /* number of a folder's first picture; [count of folders + 1] */
     size_t count;            /* shards, or pictures */
@@ -140,7 +141,6 @@ int embed_has_captions(const struct embedder *e); /* pictures: is there any .txt
 extern const struct box embed_read_box, embed_decode_box, embed_device_box, embed_sink_box;
 void partition_drop(struct embedder *e, struct partition *p); /* abort its files, free it */
 
-/* embed_show.c */
 void embed_announce(struct embedder *e); /* the first --json event */
 void embed_tick(void *stage);
 void embed_live(struct embedder *e, const char *state);

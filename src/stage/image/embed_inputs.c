@@ -56,14 +56,60 @@ static int check_shards(const struct embedder *e)
                    e->inputs.names.list[0]);
 }
 
+/* The word of a command that names its data (".../00042.tar"), without what may be secret: a
+ * query behind '?', or "user:password@". Commands carry tokens; rows and receipts must not, and
+ * a fresh token must not make another run. Its length goes to *n; NULL when there is none. */
+static const char *pipe_word(const char *command, size_t *n)
+{
+    for (const char *w = command; *w; w += strspn(w, " \t")) {
+        size_t len = strcspn(w, " \t");
+        const char *dot = memmem(w, len, ".t", 2);
+        if (dot && (!strncmp(dot, ".tar", 4) || !strncmp(dot, ".tgz", 4))) {
+            const char *scheme = memmem(w, len, "://", 3), *at = memchr(w, '@', len);
+            const char *start = scheme && at && at > scheme ? at + 1 : w;
+            start += strspn(start, "'\"");
+            *n = strcspn(start, "?'\" \t");
+            return start;
+        }
+        w += len;
+    }
+    return NULL;
+}
+
+/* Names for rows and receipts: relative paths; of commands the last part of their data's name. */
+static char *make_label(const struct embedder *e, size_t i)
+{
+    const char *name = e->inputs.names.list[i], *word;
+    struct str s = {0};
+    size_t n;
+    if (!source_is_pipe(name)) return mem_strdup(name + e->inputs.root);
+    if (!(word = pipe_word(name + strlen("pipe:"), &n))) {
+        str_printf(&s, "pipe-%zu", i);
+    } else {
+        const char *slash = memrchr(word, '/', n);
+        n -= slash ? (size_t)(slash + 1 - word) : 0;
+        str_add(&s, slash ? slash + 1 : word, n);
+    }
+    return str_steal(&s);
+}
+
+static void make_labels(struct embedder *e)
+{
+    e->labels = mem_alloc(e->inputs.names.count * sizeof *e->labels);
+    for (size_t i = 0; i < e->inputs.names.count; i++) e->labels[i] = make_label(e, i);
+}
+
 void embed_hash_inputs(const struct embedder *e, char hex[65])
 {
     struct sha256 h;
     sha256_init(&h);
     for (size_t i = 0; i < e->inputs.names.count; i++) {
-        const char *n = e->inputs.names.list[i];
-        n += source_is_pipe(n) ? 0 : e->inputs.root;
-        sha256_add(&h, n, strlen(n) + 1);
+        const char *name = e->inputs.names.list[i], *word = e->labels[i];
+        size_t n = strlen(word);
+        if (source_is_pipe(name) && pipe_word(name + strlen("pipe:"), &n))
+            word = pipe_word(name + strlen("pipe:"), &n);
+        sha256_add(&h, word, n);
+        sha256_add(&h, "", 1);
         if (e->folders) folder_hash(e->folders[i], &h);
     }
     sha256_end(&h, hex);
@@ -91,6 +137,7 @@ int embed_open_inputs(struct embedder *e, const char **words, int n)
     int rc =
         inputs_load(&e->inputs, words, n, (enum input_format)e->o->input_format, e->o->allow_pipe);
     if (rc) return rc;
+    make_labels(e);
     if (embed_of_pictures(e)) return open_folders(e);
     e->count = e->inputs.names.count;
     return check_shards(e);
@@ -101,6 +148,8 @@ void embed_close_inputs(struct embedder *e)
     for (size_t i = 0; e->folders && i < e->inputs.names.count; i++) folder_close(e->folders[i]);
     free(e->folders);
     free(e->first);
+    for (size_t i = 0; e->labels && i < e->inputs.names.count; i++) free(e->labels[i]);
+    free(e->labels);
     inputs_release(&e->inputs);
 }
 
@@ -114,8 +163,7 @@ static size_t folder_of(const struct embedder *e, size_t i)
 const char *embed_input_name(const struct embedder *e, size_t i)
 {
     if (embed_of_pictures(e)) i = folder_of(e, i);
-    const char *name = e->inputs.names.list[i];
-    return source_is_pipe(name) ? name : name + e->inputs.root;
+    return e->labels[i];
 }
 
 int embed_load_picture(struct embedder *e, struct sample *s, struct arena *a, size_t i)
