@@ -168,7 +168,9 @@ def main():
     python = None if a.skip_peer else peer_python()
     t = {k: [] for k in ("ours", "ours few", "ours one", "peer", "peer few")}
     towers = []
-    ours(one, 1, weights)  # weights into the page cache
+    ours(one, 1, weights)  # weights and libraries into the page cache, for both
+    if python:
+        peer(python, os.path.abspath(few), 8, weights)
     for _ in range(a.rounds):
         t["ours one"].append(ours(one, 1, weights))
         t["ours few"].append(ours(few, 8, weights))
