@@ -276,7 +276,10 @@ int metadata_save(struct metadata *m, struct sink *sink)
         log_warn("more than %d different JSON fields in one partition: those beyond are left out",
                  FIELDS_MAX);
     int rc = spill_rewind(&m->rows);
-    if (!rc) rc = parquet_writer_new(&s.w, sink, cols, n, NULL);
+    /* the writer holds about two row groups: small ones keep memory flat however many rows there
+     * are */
+    struct parquet_options small = {.row_group_bytes = 4 << 20};
+    if (!rc) rc = parquet_writer_new(&s.w, sink, cols, n, &small);
     while (!rc) rc = save_row(&s);
     if (rc == 1) rc = parquet_finish(s.w);
     parquet_writer_free(s.w);
