@@ -132,7 +132,7 @@ static int drop_receipts(struct place *p, const char *product)
     return rc;
 }
 
-int run_claim(struct run *r, struct place *p, const char *product, int force)
+int run_claim(struct run *r, struct place *p, const char *product, enum run_mode mode)
 {
     struct str text = {0};
     struct run old = {0};
@@ -142,10 +142,14 @@ int run_claim(struct run *r, struct place *p, const char *product, int force)
     int rc = 0, there = place_exists(p, path, NULL);
     if (there) rc = run_load(&old, p, product);
     if (there && !rc && strcmp(old.fingerprint, r->fingerprint)) rc = run_differs(r, &old, p);
-    if (rc == ERR_STALE && force) {
+    if (rc == ERR_STALE && mode == RUN_FORCE) {
         log_info("starting a new run in %s; the old one's files go", place_url(p));
         rc = drop_receipts(p, product);
         there = 0;
+    } else if (rc == ERR_STALE && mode == RUN_REPLACE) {
+        log_info("%s: the options differ from those of before; the old results are replaced",
+                 product);
+        rc = there = 0;
     }
     if (!rc && !there) rc = place_write(p, path, text.p, text.len);
     run_release(&old);

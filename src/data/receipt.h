@@ -24,8 +24,10 @@ const char *run_get(const struct run *r, const char *name); /* NULL when absent 
 void run_release(struct run *r);
 
 /* Write _darkroom/<product>/run.json, or compare with the one that is there: ERR_STALE names
- * the field and both values. force: remove the old run's receipts and the outputs they name. */
-int run_claim(struct run *r, struct place *p, const char *product, int force);
+ * the field and both values. RUN_FORCE: remove the old run's receipts and the outputs they name.
+ * RUN_REPLACE: the new run takes over, with a line; the old one's files stay until replaced. */
+enum run_mode { RUN_KEEP, RUN_FORCE, RUN_REPLACE };
+int run_claim(struct run *r, struct place *p, const char *product, enum run_mode mode);
 int run_load(struct run *r, struct place *p, const char *product); /* ERR_INPUT when absent */
 /* ERR_STALE when the place has meanwhile been given to another run: asked before a partition's
  * files become visible. */

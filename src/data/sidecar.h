@@ -49,6 +49,9 @@ const struct receipt *sidecars_receipt(const struct sidecars *s, int64_t i);
 /* What run.json of embed says, "" where it says nothing. */
 const char *sidecars_embedded(const struct sidecars *s, const char *field);
 
+/* The present run of the product that makes this kind (scores: score), or NULL. */
+const struct run *sidecars_run(const struct sidecars *s, enum sidecar kind);
+
 /* The file's name inside the place; it need not exist. */
 void sidecars_name(struct str *out, const struct sidecars *s, enum sidecar kind, int64_t i);
 int sidecars_has(const struct sidecars *s, enum sidecar kind, int64_t i);

@@ -125,6 +125,18 @@ int place_read(struct place *p, const char *name, struct str *out, size_t limit)
     return rc;
 }
 
+int place_stamp(struct place *p, const char *name, char out[65])
+{
+    struct stat st;
+    char *path = path_of(p, name);
+    int rc = stat(path, &st) ? err_set(ERR_INPUT, "%s: %s", path, strerror(errno)) : 0;
+    if (!rc)
+        snprintf(out, 65, "stamp:%llx-%llx.%lx", (unsigned long long)st.st_size,
+                 (unsigned long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    free(path);
+    return rc;
+}
+
 int place_map(struct place *p, const char *name, struct file_map *out)
 {
     char *path = path_of(p, name);

@@ -17,6 +17,8 @@ const char *place_url(const struct place *p);
 int place_create(struct place *p, const char *name, struct sink **out); /* folders are made */
 int place_exists(struct place *p, const char *name,
                  uint64_t *size); /* 1 when there; size may be NULL */
+/* A short text that changes when the file does: size and time; an ETag in a bucket. ERR_INPUT. */
+int place_stamp(struct place *p, const char *name, char out[65]);
 int place_read(struct place *p, const char *name, struct str *out, size_t limit);
 int place_map(struct place *p, const char *name, struct file_map *out);
 int place_remove(struct place *p, const char *name); /* 0 also when it was not there */

@@ -23,19 +23,20 @@ struct sweep_part {
 struct sweep {
     /* set by the verb */
     const struct common *common;
-    const char *product;        /* "score" */
-    struct sidecars *sidecars;  /* borrowed */
-    struct run run;             /* options that decide bytes; sweep_run adds the partitions */
-    int replace;                /* another run's results are replaced, with a line saying so */
-    unsigned reads;             /* 1 << SIDE_...: the inputs of a partition */
-    void *arg;                  /* for the calls below */
+    const char *product;       /* "score" */
+    struct sidecars *sidecars; /* borrowed */
+    struct run run;            /* options that decide bytes; sweep_run adds the partitions */
+    int replace;               /* another run's results are replaced, with a line saying so */
+    unsigned reads;            /* 1 << SIDE_...: the inputs of a partition */
+    void *arg;                 /* for the calls below */
     int (*start)(void *arg, void **state); /* per thread; may be NULL */
     int (*work)(void *arg, void *state, struct sweep_part *part);
     void (*stop)(void *arg, void *state); /* may be NULL */
 
     /* told afterwards */
-    int64_t todo, written, done_before, missing; /* partitions of this task; missing: not embedded */
-    int64_t rows;                                /* of those written */
+    int64_t todo, written, done_before,
+        missing;  /* partitions of this task; missing: not embedded */
+    int64_t rows; /* of those written */
     double seconds;
 
     struct sweeping *own; /* while it runs */

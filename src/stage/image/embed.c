@@ -246,7 +246,8 @@ static int describe_run(struct embedder *e)
         run_add(&e->run, "vocab", hex);
     }
     str_release(&v);
-    return rc ? rc : run_claim(&e->run, e->place, "embed", e->o->force_new_run);
+    return rc ? rc
+              : run_claim(&e->run, e->place, "embed", e->o->force_new_run ? RUN_FORCE : RUN_KEEP);
 }
 
 /* A source that is another file now than when it was embedded: say so, do not mix. */
@@ -379,7 +380,7 @@ static int run_stage(struct embedder *e)
         chunk_init(e, &e->chunks[i]);
         e->stage.items[i] = &e->chunks[i];
     }
-    e->started = clock_now();
+    live_start(&e->live, e->place, "embed", e->task);
     embed_live(e, "running");
     int rc = stage_run(&e->stage);
     char *why = mem_strdup(err_text()); /* the live file may have troubles of its own */

@@ -17,6 +17,7 @@
 #include "format/parquet/parquet.h"
 #include "image/prep.h"
 #include "model/clip.h"
+#include "stage/live.h"
 #include "stage/stage.h"
 #include "stage/verb.h"
 #include "text/bpe.h"
@@ -115,7 +116,7 @@ struct embedder {
     struct chunk *chunks;
 
     /* for the progress line and the summary */
-    double started, live_at;
+    struct live live;
     int64_t done_before; /* partitions */
     long long total;     /* bytes or pictures to do; 0 when unknown */
     atomic_llong samples, rows, bytes_read, partitions_done;

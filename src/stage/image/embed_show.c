@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIVE_EVERY = 30 };
-
 static long long bad_total(struct embedder *e)
 {
     long long n = 0;
@@ -27,7 +25,7 @@ static double share_done(struct embedder *e)
 void embed_tick(void *stage)
 {
     struct embedder *e = stage;
-    double now = clock_now(), spent = now - e->started, share = share_done(e);
+    double spent = clock_now() - e->live.started, share = share_done(e);
     long long n = atomic_load(&e->samples),
               done = e->done_before + atomic_load(&e->partitions_done);
     char eta[32] = "?", total[48] = "";
@@ -40,8 +38,7 @@ void embed_tick(void *stage)
         "embed %lld%s samples  %.1f/s  ETA %s  bad %lld  partitions %lld/%lld  bottleneck %s", n,
         total, spent > 0 ? (double)n / spent : 0, eta, bad_total(e), done, (long long)e->partitions,
         stage_bottleneck(&e->stage));
-    double age = now - e->live_at;
-    if (age >= LIVE_EVERY || (spent < LIVE_EVERY && age >= 3)) embed_live(e, "running");
+    if (live_due(&e->live)) embed_live(e, "running");
 }
 
 void embed_announce(struct embedder *e)
@@ -64,34 +61,19 @@ void embed_note_error(struct embedder *e, const char *text)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* The live file is a courtesy: that it cannot be written stops nothing. */
 void embed_live(struct embedder *e, const char *state)
 {
-    struct str s = {0}, name = {0};
-    char host[64] = "", utc[32];
-    double spent = clock_now() - e->started;
-    long long n = atomic_load(&e->samples);
-    e->live_at = clock_now();
-    gethostname(host, sizeof host - 1);
-    clock_utc(utc);
-    str_printf(&s, "{\"task\": \"%lld/%lld\", \"host\": ", (long long)e->task.index,
-               (long long)e->task.count);
-    json_quote(&s, host, strlen(host));
-    str_printf(&s,
-               ", \"pid\": %ld, \"time\": \"%s\", \"state\": \"%s\", \"samples\": %lld, "
-               "\"rows\": %lld, \"bad\": %lld, \"partitions_done\": %lld, \"rate\": %.2f, "
-               "\"last_error\": ",
-               (long)getpid(), utc, state, n, (long long)atomic_load(&e->rows), bad_total(e),
-               (long long)atomic_load(&e->partitions_done), spent > 0 ? (double)n / spent : 0);
+    char error[sizeof e->last_error];
     pthread_mutex_lock(&e->lock);
-    json_quote(&s, e->last_error[0] ? e->last_error : "none",
-               strlen(e->last_error[0] ? e->last_error : "none"));
+    memcpy(error, e->last_error, sizeof error);
     pthread_mutex_unlock(&e->lock);
-    str_puts(&s, "}\n");
-    str_printf(&name, "_darkroom/embed/live/%lld.json", (long long)e->task.index);
-    (void)place_write(e->place, name.p, s.p, s.len);
-    str_release(&s);
-    str_release(&name);
+    live_write(&e->live, state,
+               &(struct live_counts){.samples = atomic_load(&e->samples),
+                                     .rows = atomic_load(&e->rows),
+                                     .bad = bad_total(e),
+                                     .partitions_done = atomic_load(&e->partitions_done),
+                                     .bottleneck = stage_bottleneck(&e->stage),
+                                     .last_error = error[0] ? error : NULL});
 }
 
 /* When one reason takes most samples, say what usually lies behind it. */
@@ -118,7 +100,7 @@ static void print_reasons(struct str *out, struct embedder *e)
 void embed_summary(struct embedder *e, int stopped)
 {
     struct str why = {0}, s = {0};
-    double spent = clock_now() - e->started;
+    double spent = clock_now() - e->live.started;
     long long n = atomic_load(&e->samples), rows = atomic_load(&e->rows), bad = bad_total(e);
     long long written = atomic_load(&e->partitions_done), before = e->done_before;
     long long undone = stopped ? (long long)e->ntodo - written : atomic_load(&e->undone);
