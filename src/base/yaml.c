@@ -106,6 +106,16 @@ int yaml_load(struct yaml **out, const char *path, struct arena *a)
     return rc;
 }
 
+int yaml_parse(struct yaml **out, const char *text, const char *name, struct arena *a)
+{
+    struct reader r = {.path = name, .a = a};
+    if (!yaml_parser_initialize(&r.parser)) return err_set(ERR_FAIL, "no YAML parser");
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, strlen(text));
+    int rc = take_document(&r, out);
+    yaml_parser_delete(&r.parser);
+    return rc;
+}
+
 const struct yaml *yaml_get(const struct yaml *map, const char *key)
 {
     for (const struct yaml *c = map ? map->child : NULL; c; c = c->next)

@@ -17,6 +17,8 @@ struct yaml {
 
 /* ERR_INPUT with file:line. An empty file is an empty map. */
 int yaml_load(struct yaml **out, const char *path, struct arena *a);
+/* The same from text; name stands for the file in errors. */
+int yaml_parse(struct yaml **out, const char *text, const char *name, struct arena *a);
 const struct yaml *yaml_get(const struct yaml *map, const char *key);
 
 #endif

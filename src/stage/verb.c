@@ -1,6 +1,9 @@
 /* verb.c - the shared options. None of them changes bytes, but device and precision do, and
  * those enter the fingerprint as resolved, not as typed. */
 #include "stage/verb.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
 
 #define AT(f) offsetof(struct common, f)
 
@@ -22,3 +25,23 @@ const struct opt common_options[] = {
     {"verbose", NULL, 'v', OPT_FLAG, AT(verbose), NULL, NULL, "say more", 0},
     {"help", NULL, 'h', OPT_FLAG, AT(help), NULL, NULL, "show this text", 0},
     OPT_END};
+
+int verb_call(const struct verb *v, const char *const *words, int count)
+{
+    struct opt_set set = {
+        {v->options ? v->options : common_options, v->options ? common_options : NULL, NULL}};
+    void *options = mem_alloc(v->size);
+    const char **args = mem_alloc(((size_t)count + 1) * sizeof *args);
+    char **argv = mem_alloc(((size_t)count + 1) * sizeof *argv);
+    int nargs;
+    for (int i = 0; i < count; i++) argv[i] = mem_strdup(words[i]);
+    opt_defaults(&set, options);
+    int rc = opt_parse(&set, options, args, &nargs, count, argv);
+    if (!rc) rc = v->run(options, args, nargs);
+    opt_release(&set, options);
+    for (int i = 0; i < count; i++) free(argv[i]);
+    free(argv);
+    free(args);
+    free(options);
+    return rc;
+}

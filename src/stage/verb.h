@@ -24,4 +24,8 @@ struct verb {
     int (*run)(void *options, const char **args, int nargs);
 };
 
+/* Run a verb from words as they would be typed after its name; what main does, without printing
+ * the error. For verbs that are made of others. */
+int verb_call(const struct verb *v, const char *const *words, int count);
+
 #endif
