@@ -3,6 +3,7 @@
 Cosine > 0.999999 and entries within 1e-4 of the largest: twelve blocks of width 768 with sums in
 another order move an entry by some 1e-6 of the largest; a wrong activation or head count shows at
 1e-2. Embeddings are compared before normalisation."""
+import gc
 import json
 import os
 import shutil
@@ -94,6 +95,34 @@ def test_open_clip(tmp_path, arch, quick):
     assert about["architecture"] == arch
     assert about["activation"] == ("quick_gelu" if quick else "gelu")
     assert not about["unused"] and about["problem"] is None
+
+
+LARGE = ["ViT-L-14-336", "ViT-H-14", "ViT-g-14", "ViT-bigG-14"]
+
+
+@pytest.mark.parametrize("arch", ["ViT-L-14"] + LARGE)
+def test_large_towers(tmp_path, arch):
+    """One process at a time holds the weights, stored as f16: bigG has 2.5 G of them."""
+    open_clip = pytest.importorskip("open_clip")
+    if arch in LARGE and not os.environ.get("DARKROOM_LARGE"):
+        pytest.skip("set DARKROOM_LARGE=1: takes minutes and up to 16 GB")
+    quick, cfg = arch == "ViT-L-14", open_clip.get_model_config(arch)
+    model = open_clip.create_model(arch, pretrained=None, force_quick_gelu=quick).half()
+    safetensors_torch.save_file({k: v.contiguous() for k, v in model.state_dict().items()},
+                                str(tmp_path / "open_clip_model.safetensors"))
+    (tmp_path / "open_clip_config.json").write_text(json.dumps(
+        {"model_cfg": cfg | {"quick_gelu": quick}, "preprocess_cfg": {}}))
+    px, tok = pictures(cfg["vision_cfg"]["image_size"], 1), captions()
+    with torch.no_grad():
+        tokens = torch.from_numpy(tok).long()
+        want_text = model.float().encode_text(tokens)
+        want_image = model.encode_image(as_tensor(px))
+    del model
+    gc.collect()
+    image, text, about = ours(tmp_path, tmp_path, px, tok, embed=cfg["embed_dim"])
+    same(image, want_image)
+    same(text, want_text)
+    assert about["architecture"] == arch and not about["unused"]
 
 
 @pytest.mark.parametrize("patch", [32, 16])
