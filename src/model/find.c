@@ -359,25 +359,32 @@ static int by_name(struct model_files *f, const char *model, const char *model_d
 
 /* ---- the embedded default ---- */
 
-static int take_tiny(struct model_files *f, const char *model_dir)
+int model_tiny(struct str *out)
 {
     char exe[4096];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     exe[n > 0 ? n : 0] = 0;
-    struct str home = {0};
-    model_home(&home);
     if (strrchr(exe, '/')) *strrchr(exe, '/') = 0;
     /* beside the program, in the source tree around build/ (and build/asan, build/tests/unit),
      * installed */
     static const char *const up[] = {
         "models/tiny",          "../models/tiny",          "../../models/tiny",
         "../../../models/tiny", "../../../../models/tiny", "../share/darkroom/models/tiny"};
-    int rc = 1;
-    for (size_t i = 0; i < sizeof up / sizeof *up && rc == 1; i++) {
-        char *path = join(exe, up[i]);
-        if (file_exists(path) == 2) rc = take_folder(f, path, NULL);
-        free(path);
+    for (size_t i = 0; i < sizeof up / sizeof *up; i++) {
+        str_clear(out);
+        str_printf(out, "%s/%s", exe, up[i]);
+        if (file_exists(out->p) == 2) return 1;
     }
+    str_clear(out);
+    str_puts(out, exe);
+    return 0;
+}
+
+static int take_tiny(struct model_files *f, const char *model_dir)
+{
+    struct str home = {0}, folder = {0};
+    model_home(&home);
+    int rc = model_tiny(&folder) ? take_folder(f, folder.p, NULL) : 1;
     if (rc == 1) {
         int found = try_named(f, home.p, "tiny", NULL);
         if (!found && model_dir) found = try_named(f, model_dir, "tiny", NULL);
@@ -387,8 +394,9 @@ static int take_tiny(struct model_files *f, const char *model_dir)
         rc = err_set(ERR_INPUT,
                      "models/tiny is not beside the program (%s) nor in %s: reinstall, "
                      "or give its folder as --model",
-                     exe, home.p);
+                     folder.p, home.p);
     str_release(&home);
+    str_release(&folder);
     return rc;
 }
 

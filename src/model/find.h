@@ -24,4 +24,7 @@ void model_files_release(struct model_files *f);
 /* Default folders for models: $DARKROOM_HOME/models, else ~/.darkroom/models. */
 void model_home(struct str *out);
 
+/* The folder models/tiny that came with the program: 1, or 0 and the program's own folder. */
+int model_tiny(struct str *out);
+
 #endif

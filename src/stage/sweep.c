@@ -63,6 +63,7 @@ static int is_done(const struct sweep *s, int64_t i)
     }
     receipt_release(&old);
     receipt_release(&now);
+    if (done && !rc && s->done) done = s->done(s->arg, i);
     return rc ? rc : done;
 }
 

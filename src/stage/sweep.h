@@ -32,6 +32,8 @@ struct sweep {
     int (*start)(void *arg, void **state); /* per thread; may be NULL */
     int (*work)(void *arg, void *state, struct sweep_part *part);
     void (*stop)(void *arg, void *state); /* may be NULL */
+    /* Is a partition with a good receipt done? 1, 0, or an error. NULL: it is. */
+    int (*done)(void *arg, int64_t index);
 
     /* told afterwards */
     int64_t todo, written, done_before,

@@ -75,9 +75,10 @@ struct embed_bwd {
     const int32_t *ids, *at;
 };
 
-/* y = x / ||x|| row by row; a zero row stays zero. y may be f16. */
+/* y = x / ||x|| row by row; a zero row stays zero. Both may be f16; the sum is f32. norm: optional
+ * saved ||x|| [rows], which tells rows without a direction: 0, infinite or NaN. */
 struct l2norm {
-    struct tensor y, x;
+    struct tensor y, x, norm;
 };
 
 /* loss[0] += mean over rows of cross entropy(logits[rows,n], target); dlogits is overwritten. */

@@ -328,10 +328,14 @@ int op_l2norm(struct device *d, const struct l2norm *a)
     int64_t rows = tensor_rows(&a->x), n = tensor_cols(&a->x);
     assert(given(&a->x) && given(&a->y));
     assert(is_matrix(&a->x, rows, n) && is_matrix(&a->y, rows, n));
-    ONLY_F32("l2norm", &a->x);
-    if (a->y.type != F32 && a->y.type != F16)
-        return err_set(ERR_USAGE, "l2norm writes f32 or f16 on this device, not %s",
-                       dtype_name(a->y.type));
+    assert(is_vector(&a->norm, rows));
+    ONLY_F32("l2norm", &a->norm);
+    const struct tensor *strange = NULL;
+    if (a->y.type != F32 && a->y.type != F16) strange = &a->y;
+    if (a->x.type != F32 && a->x.type != F16) strange = &a->x;
+    if (strange)
+        return err_set(ERR_USAGE, "l2norm takes f32 or f16 on this device, not %s",
+                       dtype_name(strange->type));
     double t = row_begin(d), flop = 3.0 * (double)rows * (double)n;
     return row_end(d, ROW_L2NORM, t, flop, d->ops->l2norm(d, a));
 }

@@ -532,6 +532,41 @@ TEST(l2norm_equals_the_reference)
     }
 }
 
+/* Reading f16 is exact, so it gives what the same numbers as f32 give; the norm tells rows that
+ * have no direction. */
+TEST(l2norm_reads_f16_and_saves_norms)
+{
+    open_devices();
+    static const int width[] = {1, 5, 16, 768, 1027};
+    for (size_t s = 0; s < sizeof width / sizeof *width; s++) {
+        int64_t m = 37, n = width[s];
+        float *x = floats(m * n), *y = zeros(m * n), *want = zeros(m * n), norm[37], most[37];
+        uint16_t *h = mem_aligned((size_t)(m * n) * 2);
+        for (int64_t i = 0; i < m * n; i++) h[i] = half_from_float(x[i] * (i % 7 ? 1 : 1e-6f));
+        memset(h + 2 * n, 0, (size_t)n * 2);
+        h[3 * n] = 0x7e00, h[5 * n + n / 2] = 0x7c00; /* NaN, infinity */
+        for (int64_t i = 0; i < m * n; i++) x[i] = half_to_float(h[i]);
+        for (int v = 0; v < devices; v++) {
+            struct l2norm a = {mat(want, m, n), mat(x, m, n), tensor_1d(most, F32, m)};
+            CHECK_INT(op_l2norm(device[v], &a), 0);
+            struct l2norm b = {mat(y, m, n), tensor_2d(h, F16, m, n), tensor_1d(norm, F32, m)};
+            CHECK_INT(op_l2norm(device[v], &b), 0);
+            for (int64_t i = 0; i < m * n; i++)
+                if (!isnan(want[i]) || !isnan(y[i])) CHECK_BYTES(y + i, want + i, 4);
+            CHECK(norm[2] == 0 && isnan(norm[3]) && isinf(norm[5]));
+            for (int64_t r = 0; r < m; r++)
+                if (r != 3) CHECK_BYTES(norm + r, most + r, 4);
+            for (int64_t r = 6; r < m; r++) {
+                double sum = 0;
+                for (int64_t i = 0; i < n; i++) sum += (double)x[r * n + i] * x[r * n + i];
+                CHECK_NEAR(norm[r] / sqrt(sum), 1, 3e-7);
+            }
+            if (test_bad > 5) return;
+        }
+        free(x), free(y), free(want), free(h);
+    }
+}
+
 TEST(half_rounds_to_nearest_even)
 {
     for (uint32_t h = 0; h < 0x10000; h++) {

@@ -53,7 +53,8 @@ struct kernels {
     void (*scale)(float *y, int64_t ldy, const float *x, const float *by, int rows, int cols);
     void (*layernorm)(float *y, const float *x, const float *gain, const float *bias, int64_t n,
                       float eps, float *mean, float *rstd);
-    void (*l2norm)(void *y, const float *x, int64_t n, int half);
+    /* y = x / ||x||, each f32 or f16; ||x|| comes back. */
+    float (*l2norm)(void *y, const void *x, int64_t n, enum dtype to, enum dtype from);
     void (*add)(float *y, const float *x, int64_t n); /* y += x */
 };
 

@@ -76,11 +76,14 @@ static void l2norm_rows(void *arg, size_t index, int worker)
     const struct l2norm *a = j->args;
     int64_t n = tensor_cols(&a->x), first = (int64_t)index * ROWS_ONCE;
     int64_t end = first + ROWS_ONCE < j->rows ? first + ROWS_ONCE : j->rows;
-    size_t step = (size_t)a->y.ld * dtype_size(a->y.type);
+    size_t to = (size_t)a->y.ld * dtype_size(a->y.type);
+    size_t from = (size_t)a->x.ld * dtype_size(a->x.type);
+    float *norm = a->norm.data, unused;
     (void)worker;
     for (int64_t r = first; r < end; r++)
-        j->cpu->k->l2norm((char *)a->y.data + (size_t)r * step,
-                          (const float *)a->x.data + r * a->x.ld, n, a->y.type == F16);
+        *(norm ? norm + r : &unused) =
+            j->cpu->k->l2norm((char *)a->y.data + (size_t)r * to,
+                              (const char *)a->x.data + (size_t)r * from, n, a->y.type, a->x.type);
 }
 
 int cpu_l2norm(struct device *d, const struct l2norm *a)
