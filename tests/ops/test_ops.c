@@ -547,9 +547,11 @@ TEST(l2norm_reads_f16_and_saves_norms)
         h[3 * n] = 0x7e00, h[5 * n + n / 2] = 0x7c00; /* NaN, infinity */
         for (int64_t i = 0; i < m * n; i++) x[i] = half_to_float(h[i]);
         for (int v = 0; v < devices; v++) {
-            struct l2norm a = {mat(want, m, n), mat(x, m, n), tensor_1d(most, F32, m)};
+            struct l2norm a = {
+                .y = mat(want, m, n), .x = mat(x, m, n), .norm = tensor_1d(most, F32, m)};
             CHECK_INT(op_l2norm(device[v], &a), 0);
-            struct l2norm b = {mat(y, m, n), tensor_2d(h, F16, m, n), tensor_1d(norm, F32, m)};
+            struct l2norm b = {
+                .y = mat(y, m, n), .x = tensor_2d(h, F16, m, n), .norm = tensor_1d(norm, F32, m)};
             CHECK_INT(op_l2norm(device[v], &b), 0);
             for (int64_t i = 0; i < m * n; i++)
                 if (!isnan(want[i]) || !isnan(y[i])) CHECK_BYTES(y + i, want + i, 4);

@@ -222,7 +222,8 @@ static struct var unit_rows(struct head_runner *r, const void *data, enum dtype 
     struct tensor raw = tensor_2d(NULL, type, n, r->width);
     raw.data = tape_alloc(t, count * dtype_size(type));
     put(t, raw.data, data, count * dtype_size(type));
-    if (!tape_skips(t)) tape_ran(t, op_l2norm(t->dev, &(struct l2norm){x.x, raw, norm}));
+    if (!tape_skips(t))
+        tape_ran(t, op_l2norm(t->dev, &(struct l2norm){.y = x.x, .x = raw, .norm = norm}));
     get(t, r->norm, norm.data, (size_t)n * sizeof(float));
     tape_rewind(t, mark);
     return x;

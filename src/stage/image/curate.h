@@ -14,8 +14,8 @@ struct plan {
         const char **words; /* options */
         size_t count, cap;
     } step[STEPS];
-    struct arena text; /* of the words */
-    int normalized;    /* 0: normalize_embeddings is false */
+    struct arena text;          /* of the words */
+    int normalized;             /* 0: normalize_embeddings is false */
     int aesthetic, nsfw;        /* is the head asked for already */
     const char *out;            /* export's folder, when the file names one */
     const char *extract, *also; /* eps_to_extract, eps_thresholds */

@@ -116,6 +116,10 @@ static const struct device_ops cpu_ops = {
     .add = cpu_add,
     .xent = cpu_xent,
     .adamw = cpu_adamw,
+    .nearest = cpu_nearest,
+    .distance = cpu_distance,
+    .sum_by = cpu_sum_by,
+    .pair_max = cpu_pair_max,
 };
 
 static int64_t l2_bytes(void)
@@ -133,7 +137,8 @@ static struct device *cpu_new(const struct kernels *k, int threads)
     c->l2_bytes = l2_bytes();
     c->workers = pool_size(c->pool);
     c->worker = mem_alloc((size_t)c->workers * sizeof *c->worker);
-    *d = (struct device){.name = "cpu", .kind = "cpu", .lanes = 1, .ops = &cpu_ops, .state = c};
+    *d = (struct device){
+        .name = "cpu", .kind = "cpu", .lanes = 1, .host = 1, .ops = &cpu_ops, .state = c};
     return d;
 }
 

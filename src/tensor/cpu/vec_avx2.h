@@ -46,14 +46,6 @@ static inline void vec_store_n(float *p, struct vec a, int n)
     _mm256_maskstore_ps(p + 8, vec_mask(n - 8), a.hi);
 }
 
-static inline struct vec vec_load_half(const uint16_t *p, int n)
-{
-    uint16_t h[VEC] = {0};
-    if (n < VEC) p = memcpy(h, p, (size_t)n * sizeof *p);
-    return (struct vec){_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)),
-                        _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 8)))};
-}
-
 static inline void vec_store_half(uint16_t *p, struct vec a, int n)
 {
     uint16_t h[VEC];

@@ -42,11 +42,6 @@ static inline void vec_store_n(float *p, struct vec a, int n)
         _mm512_mask_storeu_ps(p, vec_mask(n), a.v);
 }
 
-static inline struct vec vec_load_half(const uint16_t *p, int n)
-{
-    return (struct vec){_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(vec_mask(n), p))};
-}
-
 static inline void vec_store_half(uint16_t *p, struct vec a, int n)
 {
     __m256i h = _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);

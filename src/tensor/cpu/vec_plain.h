@@ -38,11 +38,6 @@ static inline void vec_store_n(float *p, struct vec a, int n)
     memcpy(p, a.v, (size_t)n * sizeof *p);
 }
 
-static inline struct vec vec_load_half(const uint16_t *p, int n)
-{
-    VEC_MAP(i < n ? half_to_float(p[i]) : 0);
-}
-
 static inline void vec_store_half(uint16_t *p, struct vec a, int n)
 {
     for (int i = 0; i < n; i++) p[i] = half_from_float(a.v[i]);
