@@ -12,8 +12,7 @@
 #include <string.h>
 
 enum {
-    WHOLE_K = 768, /* a k up to this is not cut */
-    BLOCK_K = 512,
+    BLOCK_K = 1024, /* a k up to this is not cut */
     BLOCK_PANELS = 8
 };
 
@@ -162,7 +161,7 @@ void gemm_run(struct cpu *cpu, const struct gemm *g)
 {
     struct gemm_job j = {.cpu = cpu, .g = g};
     int64_t threads = pool_size(cpu->pool);
-    j.kblocks = g->k > WHOLE_K ? ceil_div(g->k, BLOCK_K) : 1;
+    j.kblocks = g->k ? ceil_div(g->k, BLOCK_K) : 1;
     j.kc = ceil_div(g->k, j.kblocks);
     j.panels = ceil_div(g->n, PANEL);
     int64_t rows_once = block_rows(cpu, j.kc) * threads;
