@@ -88,7 +88,8 @@ int main(int argc, char **argv)
     printf("loaded %.3f s, weights %.1f MB, runner %.1f MB, kind %s\n", clock_now() - start,
            (double)clip_bytes(c) / 1e6, (double)clip_runner_bytes(l[0].runner) / 1e6, dev->kind);
     fflush(stdout);
-    char line[256];
+    char line[256], hex[65];
+    clip_fingerprint(c, hex); /* a thread that hashes the weights: let it end */
     while (fgets(line, sizeof line, stdin)) {
         char what[32] = "";
         int batch = 0;

@@ -12,8 +12,7 @@
 #include <string.h>
 
 enum {
-    WHOLE_K = 768, /* a k up to this is not cut */
-    BLOCK_K = 512,
+    BLOCK_K = 1024, /* a k up to this is not cut */
     BLOCK_PANELS = 8
 };
 
@@ -170,7 +169,7 @@ static int64_t block_rows(const struct cpu *cpu, int64_t kc)
 static struct gemm_job gemm_plan(struct cpu *cpu, const struct gemm *g)
 {
     struct gemm_job j = {.cpu = cpu, .g = g};
-    j.kblocks = g->k > WHOLE_K ? ceil_div(g->k, BLOCK_K) : 1;
+    j.kblocks = g->k ? ceil_div(g->k, BLOCK_K) : 1;
     j.kc = ceil_div(g->k, j.kblocks);
     j.panels = ceil_div(g->n, PANEL);
     return j;
@@ -178,7 +177,7 @@ static struct gemm_job gemm_plan(struct cpu *cpu, const struct gemm *g)
 
 int64_t gemm_strip_rows(const struct cpu *cpu, int64_t k)
 {
-    int64_t kblocks = k > WHOLE_K ? ceil_div(k, BLOCK_K) : 1, tile = cpu->k->tile_rows;
+    int64_t kblocks = k ? ceil_div(k, BLOCK_K) : 1, tile = cpu->k->tile_rows;
     return ceil_div(block_rows(cpu, ceil_div(k, kblocks)), tile) * tile;
 }
 

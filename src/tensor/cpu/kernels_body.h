@@ -28,17 +28,18 @@ static inline __attribute__((always_inline)) void finish_act(const struct finish
                                                              int64_t col, int rows, int cols,
                                                              enum act act)
 {
-    for (int r = 0; r < rows; r++)
-        if (cols == PANEL)
-            finish_row(f, tile + r * PANEL, row + r, col, PANEL, act);
-        else
-            finish_row(f, tile + r * PANEL, row + r, col, cols, act);
+    if (cols == PANEL)
+        for (int r = 0; r < rows; r++) finish_row(f, tile + r * PANEL, row + r, col, PANEL, act);
+    else
+        for (int r = 0; r < rows; r++) finish_row(f, tile + r * PANEL, row + r, col, cols, act);
 }
 
-/* The activation is a constant in each call, so that its branch stands outside the loops. */
-static void finish_tile(const struct finish *f, const float *tile, int64_t row, int64_t col,
+/* The activation is a constant in each call, so that its branch stands outside the loops. The copy
+ * stays in registers: no store can change it. */
+static void finish_tile(const struct finish *how, const float *tile, int64_t row, int64_t col,
                         int rows, int cols)
 {
+    const struct finish copy = *how, *f = &copy;
     switch (f->act) {
     case ACT_NONE: finish_act(f, tile, row, col, rows, cols, ACT_NONE); break;
     case ACT_GELU: finish_act(f, tile, row, col, rows, cols, ACT_GELU); break;
