@@ -1,0 +1,73 @@
+/* huffman.c - lookups from the lists of code lengths. */
+#include "image/jpeg/huffman.h"
+
+#include <string.h>
+
+static uint32_t entry_of(int bits, int move, int value)
+{
+    return (uint32_t)bits | (uint32_t)move << 8 | (uint32_t)value << 16;
+}
+
+static uint32_t long_entry(int length, int symbol)
+{
+    return entry_of(0, MOVE_LONG, length | symbol << 8);
+}
+
+static void fill(uint32_t *to, uint32_t entry, int count)
+{
+    for (int i = 0; i < count; i++) to[i] = entry;
+}
+
+/* All that can follow a code of `length` bits: the values that fit, side by side. */
+static void fill_values(uint32_t *to, int length, int symbol, int move, int shift)
+{
+    int size = symbol & 15, room = LOOK_BITS - length;
+    if (size > room) {
+        fill(to, long_entry(length, symbol), 1 << room);
+        return;
+    }
+    int each = 1 << (room - size), half = 1 << (size - 1);
+    for (int v = 0; v < 1 << size; v++) {
+        int value = v < half ? v + 1 - (1 << size) : v;
+        fill(to + v * each, entry_of(length + size, move, (int)((unsigned)value << shift)), each);
+    }
+}
+
+static void fill_code(uint32_t *to, int length, int symbol, enum huffman_kind kind, int shift)
+{
+    int run = symbol >> 4, size = symbol & 15, count = 1 << (LOOK_BITS - length);
+    if (kind == HUFFMAN_REFINE)
+        fill(to, entry_of(length, 0, symbol), count);
+    else if (size + shift > 15)
+        fill(to, entry_of(length, MOVE_BAD, 0), count);
+    else if (size)
+        fill_values(to, length, symbol, kind == HUFFMAN_DC ? 0 : run + 1, shift);
+    else if (kind == HUFFMAN_DC)
+        fill(to, entry_of(length, 0, 0), count);
+    else if (run == 0)
+        fill(to, entry_of(length, MOVE_END, 0), count);
+    else if (run == 15)
+        fill(to, entry_of(length, 16, 0), count);
+    else
+        fill(to, long_entry(length, symbol), count);
+}
+
+int huffman_init(struct huffman *t, const struct code *code, enum huffman_kind kind, int shift)
+{
+    if (!code->known) return 1;
+    uint32_t next = 0;
+    int n = 0;
+    memcpy(t->symbols, code->symbols, sizeof t->symbols);
+    fill(t->entry, long_entry(0, 0), 1 << LOOK_BITS);
+    for (int l = 1; l <= 16; l++, next <<= 1) {
+        t->offset[l] = n - (int32_t)next;
+        for (int i = 0; i < code->bits[l]; i++, n++, next++) {
+            if (n > 255 || (kind == HUFFMAN_DC && code->symbols[n] > 15)) return 1;
+            if (next + 1 >= 1u << l) return 1; /* no code is all ones */
+            if (l <= LOOK_BITS)
+                fill_code(t->entry + (next << (LOOK_BITS - l)), l, code->symbols[n], kind, shift);
+        }
+        t->top[l] = next << (16 - l);
+    }
+    return 0;
+}

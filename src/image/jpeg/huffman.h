@@ -1,0 +1,54 @@
+/* huffman.h - a Huffman code as a table of the next few bits.
+ * An entry gives, for a code and the value bits behind it that fit together into the lookup,
+ * how many bits they take, how far the coefficient index moves, and the value: one load decodes
+ * most coefficients. Ends of blocks and what does not fit move the index past the block, so that
+ * one comparison finds both. */
+#ifndef IMAGE_JPEG_HUFFMAN_H
+#define IMAGE_JPEG_HUFFMAN_H
+
+#include "image/jpeg/frame.h"
+
+enum { LOOK_BITS = 11 };
+
+/* How far the index moves: */
+enum {
+    MOVE_BAD = 64,   /* a symbol that no encoder writes */
+    MOVE_END = 128,  /* end of block */
+    MOVE_LONG = 192, /* more bits than the lookup sees: huffman_symbol */
+};
+
+enum huffman_kind { HUFFMAN_DC, HUFFMAN_AC, HUFFMAN_REFINE };
+
+struct huffman {
+    /* bits 0-5: bits taken, 8-15: index moves, 16-31: value << shift.
+     * MOVE_LONG: bits 16-23 length of the code, 0 if longer than the lookup; 24-31 symbol. */
+    uint32_t entry[1 << LOOK_BITS];
+    uint32_t top[18];   /* codes of up to l bits, widened to 16, are below top[l] */
+    int32_t offset[17]; /* index of a code's symbol = code of l bits + offset[l] */
+    uint8_t symbols[256];
+};
+
+/* shift: how far values are shifted to the left (of first scans of a band). Refinement takes no
+ * values from it: bits 16-23 are the symbol. 0, or 1 when libjpeg would refuse the code. */
+int huffman_init(struct huffman *t, const struct code *code, enum huffman_kind kind, int shift);
+
+/* The symbol at the top of `bits` and the length of its code, longer than the lookup; or length 0
+ * when there is none. */
+static inline int huffman_symbol(int *length, const struct huffman *t, uint64_t bits)
+{
+    uint32_t code = (uint32_t)(bits >> 48);
+    int l = LOOK_BITS + 1;
+    while (l <= 16 && code >= t->top[l]) l++;
+    *length = l <= 16 ? l : 0;
+    return l <= 16 ? t->symbols[(int32_t)(code >> (16 - l)) + t->offset[l]] : 0;
+}
+
+/* The value of `size` > 0 bits at the top of `bits`: the upper half as it is, the lower negative.
+ */
+static inline int huffman_value(uint64_t bits, int size)
+{
+    int v = (int)(bits >> (64 - size));
+    return v + (v >> (size - 1) ? 0 : 1 - (1 << size));
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* regular.c - see regular.h. */
+#include "image/jpeg/regular.h"
+#include "image/jpeg/baseline.h"
+#include "image/jpeg/canvas.h"
+#include "image/jpeg/frame.h"
+
+int regular_read(int *done, const struct jpeg_decompress_struct *header, const struct window *w,
+                 jpeg_rows_fn *rows, void *ctx, struct arena *a)
+{
+    struct frame *f = arena_alloc(a, sizeof *f);
+    *done = 0;
+    if (frame_init(f, header) || f->progressive) return 1;
+    struct canvas c;
+    canvas_init(&c, f, w, rows, ctx, a);
+    int rc = baseline_read(&c, f, a);
+    *done = c.next - w->y0;
+    return rc;
+}
