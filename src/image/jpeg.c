@@ -15,7 +15,6 @@
 #include <jerror.h>
 
 enum { MARGIN = 4, ROW_PAD = 64 };
-#define WORK_LIMIT 2000000000ull /* pixels x scans: some seconds of decoding */
 
 struct jpeg {
     struct jpeg_decompress_struct c;
@@ -99,7 +98,7 @@ static void on_progress(j_common_ptr c)
     struct jpeg *j = c->client_data;
     uint64_t scans = (uint64_t)j->c.input_scan_number;
     if (scans > IMAGE_MAX_SCANS) fail(j, BAD_TOO_LARGE, "the JPEG has too many scans");
-    if (scans * j->c.image_width * j->c.image_height > WORK_LIMIT && scans > 1)
+    if (scans * j->c.image_width * j->c.image_height > JPEG_WORK_LIMIT && scans > 1)
         fail(j, BAD_TOO_LARGE, "the JPEG has too many scans for its size");
 }
 

@@ -7,6 +7,8 @@
 
 struct jpeg;
 
+#define JPEG_WORK_LIMIT 2000000000ull /* pixels x scans: some seconds of decoding */
+
 /* Pixels [x0,x1) of rows [y0,y1). */
 struct window {
     int x0, x1, y0, y1;

@@ -121,6 +121,7 @@ static struct kind random_kind(struct rng *r)
     k.grey = !between(r, 0, 5);
     k.h = between(r, 1, 2);
     k.v = between(r, 1, 2);
+    k.progressive = between(r, 0, 1);
     k.optimize = between(r, 0, 1);
     k.noise = between(r, 0, 1) ? 0 : between(r, 1, 120);
     if (between(r, 0, 2) == 0) k.restart = between(r, 1, 40);

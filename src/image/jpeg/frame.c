@@ -48,7 +48,7 @@ static int take_sampling(struct frame *f, const struct jpeg_decompress_struct *c
     return f->h == 2 && f->width <= 4;
 }
 
-static int take_codes(struct code *codes, JHUFF_TBL *const *tables)
+static void take_codes(struct code *codes, JHUFF_TBL *const *tables)
 {
     for (int i = 0; i < FRAME_TABLES; i++) {
         codes[i].known = tables[i] != NULL;
@@ -56,13 +56,22 @@ static int take_codes(struct code *codes, JHUFF_TBL *const *tables)
         memcpy(codes[i].bits, tables[i]->bits, sizeof codes[i].bits);
         memcpy(codes[i].symbols, tables[i]->huffval, sizeof codes[i].symbols);
     }
+}
+
+/* Components stand in the order of the frame, their tables exist. */
+static int check_scan(const struct scan *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if ((i && s->part[i] <= s->part[i - 1]) || s->dc[i] >= FRAME_TABLES ||
+            s->ac[i] >= FRAME_TABLES)
+            return 1;
     return 0;
 }
 
 static int take_scan(struct scan *s, const struct jpeg_decompress_struct *c)
 {
     s->count = c->comps_in_scan;
-    if (s->count > FRAME_PARTS) return 1;
+    if (s->count > c->num_components) return 1;
     for (int i = 0; i < s->count; i++) {
         const jpeg_component_info *info = c->cur_comp_info[i];
         s->part[i] = info->component_index;
@@ -73,7 +82,14 @@ static int take_scan(struct scan *s, const struct jpeg_decompress_struct *c)
     s->last = c->Se;
     s->high = c->Ah;
     s->low = c->Al;
-    return 0;
+    return check_scan(s);
+}
+
+/* Two components of one name. */
+static int has_twins(const struct frame *f)
+{
+    const struct part *p = f->part;
+    return f->count == 3 && (p[0].id == p[1].id || p[0].id == p[2].id || p[1].id == p[2].id);
 }
 
 int frame_init(struct frame *f, const struct jpeg_decompress_struct *c)
@@ -94,5 +110,67 @@ int frame_init(struct frame *f, const struct jpeg_decompress_struct *c)
     take_codes(f->ac, c->ac_huff_tbl_ptrs);
     f->data = c->src->next_input_byte;
     f->end = f->data + c->src->bytes_in_buffer;
+    return has_twins(f);
+}
+
+/* One code of a DHT segment; returns its bytes, or 0. */
+static size_t read_code(struct frame *f, const uint8_t *p, size_t n)
+{
+    size_t count = 0;
+    if (n < 17 || (p[0] & 0xef) >= FRAME_TABLES) return 0;
+    for (int i = 1; i <= 16; i++) count += p[i];
+    if (count > 256 || n < 17 + count) return 0;
+    struct code *code = (p[0] & 16 ? f->ac : f->dc) + (p[0] & 15);
+    *code = (struct code){.known = 1};
+    memcpy(code->bits + 1, p + 1, 16);
+    memcpy(code->symbols, p + 17, count);
+    return 17 + count;
+}
+
+static int read_codes(struct frame *f, const uint8_t *p, size_t n)
+{
+    for (size_t used; n; p += used, n -= used)
+        if (!(used = read_code(f, p, n))) return 1;
     return 0;
+}
+
+static int part_of(const struct frame *f, int id)
+{
+    int i = 0;
+    while (i < f->count && f->part[i].id != id) i++;
+    return i;
+}
+
+static int read_scan(struct frame *f, const uint8_t *p, size_t n)
+{
+    struct scan *s = &f->scan;
+    s->count = n ? p[0] : 0;
+    if (s->count < 1 || s->count > f->count || n != 4 + 2 * (size_t)s->count) return 1;
+    for (int i = 0; i < s->count; i++) {
+        s->part[i] = part_of(f, *++p);
+        if (s->part[i] == f->count) return 1;
+        s->dc[i] = *++p >> 4;
+        s->ac[i] = *p & 15;
+    }
+    s->first = p[1];
+    s->last = p[2];
+    s->high = p[3] >> 4;
+    s->low = p[3] & 15;
+    return check_scan(s);
+}
+
+int frame_next_scan(struct frame *f, const uint8_t **at, int marker)
+{
+    for (const uint8_t *p = *at;;) {
+        if (f->end - p < 4) return 1;
+        size_t n = (size_t)(p[0] << 8 | p[1]);
+        if (n < 2 || n + 2 > (size_t)(f->end - p)) return 1;
+        if (marker == 0xda) {
+            *at = p + n;
+            return read_scan(f, p + 2, n - 2);
+        }
+        if (marker != 0xc4 || read_codes(f, p + 2, n - 2) || p[n] != 0xff) return 1;
+        marker = p[n + 1];
+        p += n + 2;
+    }
 }

@@ -47,6 +47,10 @@ struct jpeg_decompress_struct;
 /* After jpeg_read_header. 0, or 1 when the picture is not a regular one. */
 int frame_init(struct frame *f, const struct jpeg_decompress_struct *c);
 
+/* The headers between two scans: *p stands behind `marker`, and then behind the header of f->scan.
+ * Codes are changed in f. 0, or 1 when they hold anything but codes and one scan. */
+int frame_next_scan(struct frame *f, const uint8_t **p, int marker);
+
 /* Zigzag to natural order. */
 extern const uint8_t frame_order[BLOCK];
 

@@ -46,7 +46,7 @@ static void fill_code(uint32_t *to, int length, int symbol, enum huffman_kind ki
         fill(to, entry_of(length, 0, 0), count);
     else if (run == 0)
         fill(to, entry_of(length, MOVE_END, 0), count);
-    else if (run == 15)
+    else if (run == 15 && kind == HUFFMAN_AC)
         fill(to, entry_of(length, 16, 0), count);
     else
         fill(to, long_entry(length, symbol), count);

@@ -17,7 +17,7 @@ enum {
     MOVE_LONG = 192, /* more bits than the lookup sees: huffman_symbol */
 };
 
-enum huffman_kind { HUFFMAN_DC, HUFFMAN_AC, HUFFMAN_REFINE };
+enum huffman_kind { HUFFMAN_DC, HUFFMAN_AC, HUFFMAN_BAND, HUFFMAN_REFINE };
 
 struct huffman {
     /* bits 0-5: bits taken, 8-15: index moves, 16-31: value << shift.

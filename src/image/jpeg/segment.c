@@ -8,12 +8,12 @@ void segment_init(struct segment *s, const uint8_t *src, const uint8_t *end, str
 {
     s->end = end;
     s->buffer = arena_alloc(a, SEGMENT_CHUNK + PADDING);
-    segment_start(s, src);
+    s->src = src;
+    segment_start(s);
 }
 
-void segment_start(struct segment *s, const uint8_t *src)
+void segment_start(struct segment *s)
 {
-    s->src = src;
     s->stop = s->buffer;
     s->marker = 0;
     s->bits = (struct bits){.p = s->buffer, .low = s->buffer - 1};
@@ -57,11 +57,11 @@ int segment_fill(struct segment *s)
     return 0;
 }
 
-int segment_ends(struct segment *s, int marker)
+int segment_next(struct segment *s)
 {
-    if (!s->marker && (bits_left(s) > 7 || segment_fill(s))) return 0;
+    if (!s->marker && (bits_left(s) > 7 || segment_fill(s))) return -1;
     int64_t left = bits_left(s);
-    if (left < 0 || left > 7 || s->marker != marker) return 0;
+    if (left < 0 || left > 7 || s->marker <= 0) return -1;
     s->src += 2;
-    return 1;
+    return s->marker;
 }

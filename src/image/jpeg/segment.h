@@ -32,14 +32,15 @@ struct segment {
 
 void segment_init(struct segment *s, const uint8_t *src, const uint8_t *end, struct arena *a);
 
-/* Begin at `src`. */
-void segment_start(struct segment *s, const uint8_t *src);
+/* Begin at src. */
+void segment_start(struct segment *s);
 
 /* Make bytes for another MCU. 0, or 1 when the reader is past the end. */
 int segment_fill(struct segment *s);
 
-/* Is the reader inside the last byte, and `marker` next? Then src stands behind the marker. */
-int segment_ends(struct segment *s, int marker);
+/* The marker behind the segment when the reader is inside its last byte, else -1. src then stands
+ * behind the marker. */
+int segment_next(struct segment *s);
 
 static inline int segment_ready(struct segment *s, struct bits *b)
 {

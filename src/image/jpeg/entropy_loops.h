@@ -1,0 +1,312 @@
+/* entropy_loops.h - the loops of entropy.h, included once per instruction set by files that say
+ * what NAME, TARGET and deposit() are. Bits live in registers; one comparison per coefficient finds
+ * the last one, the end of the block and codes that the lookup does not hold. */
+
+/* The symbol and code length of a lookup that says MOVE_LONG; length 0 when there is none. */
+LOOP int long_symbol(int *length, const struct huffman *t, uint32_t e, uint64_t bits)
+{
+    *length = e >> 16 & 255;
+    return *length ? (int)(e >> 24) : huffman_symbol(length, t, bits);
+}
+
+LOOP int take_value(struct bits *b, int size)
+{
+    int v = huffman_value(b->top, size);
+    bits_drop(b, size);
+    return v;
+}
+
+LOOP int16_t *block_of(const struct entropy *s, int slot, int mcu)
+{
+    return s->slot[slot].out + (ptrdiff_t)(mcu - s->from) * s->slot[slot].step;
+}
+
+/* The DC of the next block, from the difference; 31 bits at most. */
+LOOP int read_dc(struct entropy *s, struct bits *b, const struct slot *slot, int *bad)
+{
+    bits_refill(b);
+    uint32_t e = slot->dc->entry[b->top >> (64 - LOOK_BITS)];
+    int value = (int32_t)e >> 16;
+    bits_drop(b, e & 63);
+    if (unlikely(e & 0xff00)) {
+        int length, size = long_symbol(&length, slot->dc, e, b->top);
+        *bad |= !length;
+        bits_drop(b, length);
+        value = size ? take_value(b, size) : 0;
+    }
+    value += s->dc[slot->part];
+    *bad |= value != (int16_t)value;
+    s->dc[slot->part] = value;
+    return value;
+}
+
+/* One lookup. 1 while the index stays below `last`. */
+LOOP int step(struct bits *b, const struct huffman *t, int16_t *out, uint64_t *found, int *k,
+              int last, uint32_t *e)
+{
+    *e = t->entry[b->top >> (64 - LOOK_BITS)];
+    *k += *e >> 8 & 255;
+    bits_drop(b, *e & 63);
+    if (unlikely(*k >= last)) return 0;
+    if (out) out[frame_order[*k]] = (int16_t)(*e >> 16);
+    if (found) *found |= 1ull << 63 >> *k;
+    return 1;
+}
+
+/* A coefficient or end of block that the lookup did not hold: its index, or a MOVE_. */
+LOOP int read_long(struct bits *b, const struct huffman *t, uint32_t e, int k, int *value,
+                   uint32_t *end_run)
+{
+    int length;
+    bits_refill(b);
+    int symbol = long_symbol(&length, t, e, b->top), size = symbol & 15, run = symbol >> 4;
+    bits_drop(b, length);
+    if (!length) return MOVE_BAD;
+    *value = size ? take_value(b, size) : 0;
+    if (size) return k + run + 1;
+    if (run == 15) return k + 16;
+    if (run && !end_run) return MOVE_BAD;
+    if (run) {
+        *end_run = (1u << run) - 1 + (uint32_t)(b->top >> (64 - run));
+        bits_drop(b, run);
+    }
+    return MOVE_END;
+}
+
+/* Coefficients behind `k` to `last`. out is NULL to step over them; found and end_run belong to
+ * progressive scans. 1 when they are not regular. */
+LOOP int read_ac(struct bits *b, const struct huffman *t, int16_t *out, int k, const int last,
+                 const int low, uint64_t *found, uint32_t *end_run)
+{
+    for (;;) {
+        uint32_t e;
+        bits_refill(b); /* five lookups fit 56 bits */
+        if (step(b, t, out, found, &k, last, &e) && step(b, t, out, found, &k, last, &e) &&
+            step(b, t, out, found, &k, last, &e) && step(b, t, out, found, &k, last, &e) &&
+            step(b, t, out, found, &k, last, &e))
+            continue;
+        int value = (int32_t)e >> 16;
+        if (k >= MOVE_LONG) {
+            k = read_long(b, t, e, k - MOVE_LONG, &value, end_run);
+            if (value != (int16_t)((unsigned)value << low) >> low) return 1;
+            value = (int)((unsigned)value << low);
+        }
+        if (k >= MOVE_END) return 0;
+        if (k > last) return 1;
+        if (out && value) out[frame_order[k]] = (int16_t)value;
+        if (found && value) *found |= 1ull << 63 >> k;
+        if (k == last) return 0;
+    }
+}
+
+LOOP int read_whole(struct entropy *s, int from, int to, const int store)
+{
+    struct bits b = s->segment.bits;
+    int bad = 0;
+    for (int m = from; m < to && !bad; m++) {
+        if (!segment_ready(&s->segment, &b)) return 1;
+        for (int i = 0; i < s->slots; i++) {
+            int16_t *out = store ? block_of(s, i, m) : NULL;
+            int dc = read_dc(s, &b, &s->slot[i], &bad);
+            if (store) out[0] = (int16_t)dc;
+            bad |= read_ac(&b, s->slot[i].ac, out, 0, 63, 0, NULL, NULL);
+        }
+    }
+    s->segment.bits = b;
+    return bad;
+}
+
+LOOP int read_dcs(struct entropy *s, int from, int to, const int store)
+{
+    struct bits b = s->segment.bits;
+    int bad = 0;
+    for (int m = from; m < to && !bad; m++) {
+        if (!segment_ready(&s->segment, &b)) return 1;
+        for (int i = 0; i < s->slots; i++) {
+            int dc = read_dc(s, &b, &s->slot[i], &bad);
+            if (store) block_of(s, i, m)[0] = (int16_t)((unsigned)dc << s->low);
+        }
+    }
+    s->segment.bits = b;
+    return bad;
+}
+
+LOOP int read_dc_bits(struct entropy *s, int from, int to, const int store)
+{
+    struct bits b = s->segment.bits;
+    for (int m = from; m < to; m++) {
+        if (!segment_ready(&s->segment, &b)) return 1;
+        bits_refill(&b);
+        for (int i = 0; i < s->slots; i++) {
+            if (store) block_of(s, i, m)[0] |= (int16_t)(b.top >> 63 << s->low);
+            bits_drop(&b, 1);
+        }
+    }
+    s->segment.bits = b;
+    return 0;
+}
+
+LOOP int read_band(struct entropy *s, int from, int to, const int store)
+{
+    struct bits b = s->segment.bits;
+    uint32_t end_run = s->end_run;
+    int bad = 0;
+    for (int m = from; m < to && !bad; m++) {
+        if (end_run) {
+            uint32_t n = end_run < (uint32_t)(to - m) ? end_run : (uint32_t)(to - m);
+            end_run -= n;
+            m += (int)n - 1;
+            continue;
+        }
+        if (!segment_ready(&s->segment, &b)) return 1;
+        uint64_t found = 0;
+        bad = read_ac(&b, s->slot[0].ac, store ? block_of(s, 0, m) : NULL, s->first - 1, s->last,
+                      s->low, &found, &end_run);
+        s->history[m] |= found;
+    }
+    s->end_run = end_run;
+    s->segment.bits = b;
+    return bad;
+}
+
+/* One bit for each coefficient in `which`, from the first to the last. */
+LOOP uint64_t take_bits(struct bits *b, uint64_t which)
+{
+    int n = __builtin_popcountll(which);
+    bits_refill(b);
+    uint64_t v = b->top >> 1 >> (63 - n);
+    bits_drop(b, n);
+    return deposit(v, which);
+}
+
+LOOP uint64_t corrections(struct bits *b, uint64_t which)
+{
+    if (likely(__builtin_popcountll(which) <= 56)) return take_bits(b, which);
+    uint64_t upper = take_bits(b, which >> 32 << 32);
+    return upper | take_bits(b, which & 0xffffffff);
+}
+
+/* Move coefficients away from zero. */
+LOOP void correct(int16_t *out, uint64_t which, int bit)
+{
+    for (; which; which &= ~(1ull << 63 >> __builtin_clzll(which))) {
+        int16_t *c = &out[frame_order[__builtin_clzll(which)]];
+        *c = (int16_t)(*c + (*c < 0 ? -bit : bit));
+    }
+}
+
+/* The next bit of a block's band: codes place new coefficients among those still zero, and each
+ * old one that is passed has a bit of its own. */
+LOOP int refine_block(struct entropy *s, struct bits *b, int16_t *out, uint64_t *history,
+                      uint32_t *end_run, uint64_t band)
+{
+    const struct huffman *t = s->slot[0].ac;
+    uint64_t old = *history & band, rest = band;
+    while (!*end_run && rest) {
+        bits_refill(b);
+        uint32_t e = t->entry[b->top >> (64 - LOOK_BITS)];
+        int length = e & 63, symbol = e >> 16;
+        if (unlikely(e & 0xff00)) symbol = long_symbol(&length, t, e, b->top);
+        if (!length) return 1;
+        bits_drop(b, length);
+        int run = symbol >> 4, size = symbol & 15;
+        if (!size && run < 15) {
+            *end_run = (1u << run) + (uint32_t)(b->top >> 1 >> (63 - run));
+            bits_drop(b, run);
+            break;
+        }
+        int negative = !(b->top >> 63);
+        if (size > 1) return 1;
+        bits_drop(b, size);
+        uint64_t zeros = rest & ~old;
+        int count = __builtin_popcountll(zeros);
+        if (run >= count) return 1;
+        uint64_t place = deposit(1ull << (count - 1 - run), zeros);
+        uint64_t bits = corrections(b, old & rest & ~(place - 1));
+        rest &= place - 1;
+        if (out) correct(out, bits, 1 << s->low);
+        if (!size) continue;
+        *history |= place;
+        if (out)
+            out[frame_order[__builtin_clzll(place)]] =
+                (int16_t)(negative ? -(1 << s->low) : 1 << s->low);
+    }
+    if (!*end_run) return 0;
+    --*end_run;
+    uint64_t bits = corrections(b, old & rest);
+    if (out) correct(out, bits, 1 << s->low);
+    return 0;
+}
+
+LOOP int read_band_bits(struct entropy *s, int from, int to, const int store)
+{
+    struct bits b = s->segment.bits;
+    uint32_t end_run = s->end_run;
+    uint64_t band = UINT64_MAX >> s->first & UINT64_MAX << (63 - s->last);
+    int bad = 0;
+    for (int m = from; m < to && !bad; m++) {
+        if (!segment_ready(&s->segment, &b)) return 1;
+        bad = refine_block(s, &b, store ? block_of(s, 0, m) : NULL, &s->history[m], &end_run, band);
+    }
+    s->end_run = end_run;
+    s->segment.bits = b;
+    return bad;
+}
+
+TARGET static int NAME(keep_whole)(struct entropy *s, int from, int to)
+{
+    return read_whole(s, from, to, 1);
+}
+
+TARGET static int NAME(over_whole)(struct entropy *s, int from, int to)
+{
+    return read_whole(s, from, to, 0);
+}
+
+TARGET static int NAME(keep_dcs)(struct entropy *s, int from, int to)
+{
+    return read_dcs(s, from, to, 1);
+}
+
+TARGET static int NAME(over_dcs)(struct entropy *s, int from, int to)
+{
+    return read_dcs(s, from, to, 0);
+}
+
+TARGET static int NAME(keep_band)(struct entropy *s, int from, int to)
+{
+    return read_band(s, from, to, 1);
+}
+
+TARGET static int NAME(over_band)(struct entropy *s, int from, int to)
+{
+    return read_band(s, from, to, 0);
+}
+
+TARGET static int NAME(keep_dc_bits)(struct entropy *s, int from, int to)
+{
+    return read_dc_bits(s, from, to, 1);
+}
+
+TARGET static int NAME(over_dc_bits)(struct entropy *s, int from, int to)
+{
+    return read_dc_bits(s, from, to, 0);
+}
+
+TARGET static int NAME(keep_band_bits)(struct entropy *s, int from, int to)
+{
+    return read_band_bits(s, from, to, 1);
+}
+
+TARGET static int NAME(over_band_bits)(struct entropy *s, int from, int to)
+{
+    return read_band_bits(s, from, to, 0);
+}
+
+const struct entropy_loops NAME(entropy) = {
+    .whole = {NAME(keep_whole), NAME(over_whole)},
+    .dc = {NAME(keep_dcs), NAME(over_dcs)},
+    .band = {NAME(keep_band), NAME(over_band)},
+    .dc_bit = {NAME(keep_dc_bits), NAME(over_dc_bits)},
+    .band_bit = {NAME(keep_band_bits), NAME(over_band_bits)},
+};
