@@ -21,7 +21,7 @@ struct jpeg {
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf env;
-    int keep;
+    int keep, only_libjpeg;
     enum bad why; /* first damage found */
     const char *text;
     const uint8_t *bytes;
@@ -183,6 +183,11 @@ void jpeg_close(struct jpeg *j)
     if (j) jpeg_destroy_decompress(&j->c);
 }
 
+void jpeg_only_libjpeg(struct jpeg *j)
+{
+    j->only_libjpeg = 1;
+}
+
 /* Smoothing estimates missing AC coefficients from neighbouring blocks; a crop would hide some. */
 static int smoothing_possible(const struct jpeg_decompress_struct *c)
 {
@@ -264,7 +269,7 @@ int jpeg_read(struct jpeg *j, int *damaged, const struct window *w, jpeg_rows_fn
     j->window = w;
     j->rows = rows;
     j->ctx = ctx;
-    int rc = regular_read(&j->rows_done, &j->c, w, rows, ctx, j->arena);
+    int rc = j->only_libjpeg || regular_read(&j->rows_done, &j->c, w, rows, ctx, j->arena);
     if (rc) rc = guarded(j, read_rows);
     if (rc) {
         if (!j->keep || j->why == BAD_TOO_LARGE || !j->rows_done) return rc;

@@ -29,6 +29,9 @@ int jpeg_open(struct jpeg **out, struct image *head, const uint8_t *p, size_t n,
 int jpeg_read(struct jpeg *j, int *damaged, const struct window *w, jpeg_rows_fn *rows, void *ctx);
 void jpeg_close(struct jpeg *j);
 
+/* Before jpeg_read: libjpeg alone, without our own decoder. The outcome is the same. */
+void jpeg_only_libjpeg(struct jpeg *j);
+
 int jpeg_probe(const uint8_t *p, size_t n);
 int jpeg_decode(struct image *out, const uint8_t *p, size_t n, int keep, struct arena *a);
 

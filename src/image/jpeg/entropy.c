@@ -59,9 +59,10 @@ static int read_range(struct entropy *s, entropy_fn *read, int from, int to)
     return 0;
 }
 
+/* Rows are handed over at once, so that zeros past the end must not have been taken for MCUs. */
 int entropy_row(struct entropy *s, const struct entropy_loop *loop, int wide, int any)
 {
-    if (!any) return read_range(s, loop->step_over, 0, wide);
-    return read_range(s, loop->step_over, 0, s->from) ||
-           read_range(s, loop->keep, s->from, s->to) || read_range(s, loop->step_over, s->to, wide);
+    int from = any ? s->from : wide, to = any ? s->to : wide;
+    return read_range(s, loop->step_over, 0, from) || read_range(s, loop->keep, from, to) ||
+           read_range(s, loop->step_over, to, wide) || segment_left(&s->segment) < 0;
 }

@@ -38,11 +38,6 @@ static void take_run(struct segment *s, size_t room)
     }
 }
 
-static int64_t bits_left(const struct segment *s)
-{
-    return 8 * (int64_t)(s->stop - s->bits.p) + s->bits.have;
-}
-
 int segment_fill(struct segment *s)
 {
     if (s->marker) return 1;
@@ -59,8 +54,8 @@ int segment_fill(struct segment *s)
 
 int segment_next(struct segment *s)
 {
-    if (!s->marker && (bits_left(s) > 7 || segment_fill(s))) return -1;
-    int64_t left = bits_left(s);
+    if (!s->marker && (segment_left(s) > 7 || segment_fill(s))) return -1;
+    int64_t left = segment_left(s);
     if (left < 0 || left > 7 || s->marker <= 0) return -1;
     s->src += 2;
     return s->marker;

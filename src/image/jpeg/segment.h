@@ -42,6 +42,12 @@ int segment_fill(struct segment *s);
  * behind the marker. */
 int segment_next(struct segment *s);
 
+/* Bits not yet read, as far as bytes were unstuffed; below 0: zeros past the end were read. */
+static inline int64_t segment_left(const struct segment *s)
+{
+    return 8 * (int64_t)(s->stop - s->bits.p) + s->bits.have;
+}
+
 static inline int segment_ready(struct segment *s, struct bits *b)
 {
     if (likely(b->p <= b->low)) return 1;
