@@ -14,6 +14,15 @@ LOOP uint64_t deposit(uint64_t from, uint64_t to)
     return out;
 }
 
+LOOP void apply(int16_t *block, struct change c, int bit)
+{
+    for (uint64_t left = c.away | c.placed; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        int down = block[i] < 0 || c.negative >> i & 1;
+        block[i] = (int16_t)(block[i] + (down ? -bit : bit));
+    }
+}
+
 #include "image/jpeg/entropy_loops.h"
 
 const struct entropy_loops *entropy_loops_best(void)

@@ -17,6 +17,15 @@ struct slot {
     int step;     /* to that of the next MCU */
 };
 
+/* What a scan of bits does to a block, as sets of coefficients, 63-k: k. */
+struct change {
+    uint64_t away;     /* move one bit away from zero */
+    uint64_t placed;   /* are new */
+    uint64_t negative; /* are negative if new */
+};
+
+/* Blocks are in natural order where a scan holds all of their coefficients. Progressive ones stand
+ * from the last to the first, 63-k: k, so that sets of coefficients are masks over them. */
 struct entropy {
     struct segment segment;
     struct slot slot[ENTROPY_SLOTS];

@@ -1,6 +1,6 @@
 /* entropy_loops.h - the loops of entropy.h, included once per instruction set by files that say
- * what NAME, TARGET and deposit() are. Bits live in registers; one comparison per coefficient finds
- * the last one, the end of the block and codes that the lookup does not hold. */
+ * what NAME, TARGET, deposit() and apply() are. Bits live in registers; one comparison per
+ * coefficient finds the last one, the end of the block and codes that the lookup does not hold. */
 
 /* The symbol and code length of a lookup that says MOVE_LONG; length 0 when there is none. */
 LOOP int long_symbol(int *length, const struct huffman *t, uint32_t e, uint64_t bits)
@@ -40,6 +40,13 @@ LOOP int read_dc(struct entropy *s, struct bits *b, const struct slot *slot, int
     return value;
 }
 
+/* found is not NULL in progressive scans. */
+LOOP void put(int16_t *out, int k, int value, uint64_t *found)
+{
+    if (out) out[found ? 63 - k : frame_order[k]] = (int16_t)value;
+    if (found) *found |= 1ull << 63 >> k;
+}
+
 /* One lookup. 1 while the index stays below `last`. */
 LOOP int step(struct bits *b, const struct huffman *t, int16_t *out, uint64_t *found, int *k,
               int last, uint32_t *e)
@@ -48,8 +55,7 @@ LOOP int step(struct bits *b, const struct huffman *t, int16_t *out, uint64_t *f
     *k += *e >> 8 & 255;
     bits_drop(b, *e & 63);
     if (unlikely(*k >= last)) return 0;
-    if (out) out[frame_order[*k]] = (int16_t)(*e >> 16);
-    if (found) *found |= 1ull << 63 >> *k;
+    put(out, *k, (int)(*e >> 16), found);
     return 1;
 }
 
@@ -93,8 +99,7 @@ LOOP int read_ac(struct bits *b, const struct huffman *t, int16_t *out, int k, c
         }
         if (k >= MOVE_END) return 0;
         if (k > last) return 1;
-        if (out && value) out[frame_order[k]] = (int16_t)value;
-        if (found && value) *found |= 1ull << 63 >> k;
+        if (value) put(out, k, value, found);
         if (k == last) return 0;
     }
 }
@@ -124,7 +129,7 @@ LOOP int read_dcs(struct entropy *s, int from, int to, const int store)
         if (!segment_ready(&s->segment, &b)) return 1;
         for (int i = 0; i < s->slots; i++) {
             int dc = read_dc(s, &b, &s->slot[i], &bad);
-            if (store) block_of(s, i, m)[0] = (int16_t)((unsigned)dc << s->low);
+            if (store) block_of(s, i, m)[63] = (int16_t)((unsigned)dc << s->low);
         }
     }
     s->segment.bits = b;
@@ -138,7 +143,7 @@ LOOP int read_dc_bits(struct entropy *s, int from, int to, const int store)
         if (!segment_ready(&s->segment, &b)) return 1;
         bits_refill(&b);
         for (int i = 0; i < s->slots; i++) {
-            if (store) block_of(s, i, m)[0] |= (int16_t)(b.top >> 63 << s->low);
+            if (store) block_of(s, i, m)[63] |= (int16_t)(b.top >> 63 << s->low);
             bits_drop(&b, 1);
         }
     }
@@ -186,22 +191,12 @@ LOOP uint64_t corrections(struct bits *b, uint64_t which)
     return upper | take_bits(b, which & 0xffffffff);
 }
 
-/* Move coefficients away from zero. */
-LOOP void correct(int16_t *out, uint64_t which, int bit)
-{
-    for (; which; which &= ~(1ull << 63 >> __builtin_clzll(which))) {
-        int16_t *c = &out[frame_order[__builtin_clzll(which)]];
-        *c = (int16_t)(*c + (*c < 0 ? -bit : bit));
-    }
-}
-
 /* The next bit of a block's band: codes place new coefficients among those still zero, and each
  * old one that is passed has a bit of its own. */
-LOOP int refine_block(struct entropy *s, struct bits *b, int16_t *out, uint64_t *history,
-                      uint32_t *end_run, uint64_t band)
+LOOP int refine_block(struct change *c, struct bits *b, const struct huffman *t, uint64_t old,
+                      uint64_t band, uint32_t *end_run)
 {
-    const struct huffman *t = s->slot[0].ac;
-    uint64_t old = *history & band, rest = band;
+    uint64_t rest = band;
     while (!*end_run && rest) {
         bits_refill(b);
         uint32_t e = t->entry[b->top >> (64 - LOOK_BITS)];
@@ -215,26 +210,19 @@ LOOP int refine_block(struct entropy *s, struct bits *b, int16_t *out, uint64_t 
             bits_drop(b, run);
             break;
         }
-        int negative = !(b->top >> 63);
-        if (size > 1) return 1;
-        bits_drop(b, size);
-        uint64_t zeros = rest & ~old;
+        uint64_t zeros = rest & ~old, down = ~b->top >> 63;
         int count = __builtin_popcountll(zeros);
-        if (run >= count) return 1;
+        if (size > 1 || run >= count) return 1;
+        bits_drop(b, size);
         uint64_t place = deposit(1ull << (count - 1 - run), zeros);
-        uint64_t bits = corrections(b, old & rest & ~(place - 1));
+        c->away |= corrections(b, old & rest & ~(place - 1));
         rest &= place - 1;
-        if (out) correct(out, bits, 1 << s->low);
-        if (!size) continue;
-        *history |= place;
-        if (out)
-            out[frame_order[__builtin_clzll(place)]] =
-                (int16_t)(negative ? -(1 << s->low) : 1 << s->low);
+        c->placed |= size ? place : 0;
+        c->negative |= down ? place : 0;
     }
     if (!*end_run) return 0;
     --*end_run;
-    uint64_t bits = corrections(b, old & rest);
-    if (out) correct(out, bits, 1 << s->low);
+    c->away |= corrections(b, old & rest);
     return 0;
 }
 
@@ -246,7 +234,10 @@ LOOP int read_band_bits(struct entropy *s, int from, int to, const int store)
     int bad = 0;
     for (int m = from; m < to && !bad; m++) {
         if (!segment_ready(&s->segment, &b)) return 1;
-        bad = refine_block(s, &b, store ? block_of(s, 0, m) : NULL, &s->history[m], &end_run, band);
+        struct change c = {0, 0, 0};
+        bad = refine_block(&c, &b, s->slot[0].ac, s->history[m] & band, band, &end_run);
+        s->history[m] |= c.placed;
+        if (store) apply(block_of(s, 0, m), c, 1 << s->low);
     }
     s->end_run = end_run;
     s->segment.bits = b;

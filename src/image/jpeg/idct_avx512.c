@@ -1,5 +1,7 @@
-/* idct_avx512.c - four blocks at once. */
+/* idct_avx512.c - four blocks at once; and blocks into natural order by one permutation each half.
+ */
 #include "image/jpeg/kernels.h"
+#include "image/jpeg/frame.h"
 
 #include <immintrin.h>
 
@@ -39,4 +41,16 @@ void idct_avx512(uint8_t *out, size_t stride, const int16_t *coefs, const int16_
 {
     for (int i = 0; i < blocks; i += LANES)
         idct_group(out + 8 * i, stride, coefs + 64 * (size_t)i, quant);
+}
+
+void natural_avx512(int16_t *out, const int16_t *in, int blocks)
+{
+    int16_t from[BLOCK];
+    for (int k = 0; k < BLOCK; k++) from[frame_order[k]] = (int16_t)(BLOCK - 1 - k);
+    __m512i upper = _mm512_loadu_si512(from), lower = _mm512_loadu_si512(from + 32);
+    for (int i = 0; i < blocks; i++, out += BLOCK, in += BLOCK) {
+        __m512i a = _mm512_loadu_si512(in), b = _mm512_loadu_si512(in + 32);
+        _mm512_storeu_si512(out, _mm512_permutex2var_epi16(a, upper, b));
+        _mm512_storeu_si512(out + 32, _mm512_permutex2var_epi16(a, lower, b));
+    }
 }

@@ -1,11 +1,18 @@
 /* kernels.c - the kernels in plain C, and the choice between the sets. */
 #include "image/jpeg/kernels.h"
+#include "image/jpeg/frame.h"
 
 static void idct_plain(uint8_t *out, size_t stride, const int16_t *coefs, const int16_t *quant,
                        int blocks)
 {
     for (int i = 0; i < blocks; i++)
         idct_block(out + 8 * (size_t)i, stride, coefs + 64 * (size_t)i, quant);
+}
+
+void natural_plain(int16_t *out, const int16_t *in, int blocks)
+{
+    for (int i = 0; i < blocks; i++, out += BLOCK, in += BLOCK)
+        for (int k = 0; k < BLOCK; k++) out[frame_order[k]] = in[BLOCK - 1 - k];
 }
 
 static void wider_plain(uint8_t *out, const uint8_t *in, int n)
@@ -58,8 +65,9 @@ static void grey_plain(uint8_t *rgbx, const uint8_t *y, int n)
     }
 }
 
-const struct jpeg_kernels jpeg_plain = {idct_plain,   wider_plain,  wider_higher_plain,
-                                        higher_plain, colour_plain, grey_plain};
+const struct jpeg_kernels jpeg_plain = {idct_plain,         natural_plain, wider_plain,
+                                        wider_higher_plain, higher_plain,  colour_plain,
+                                        grey_plain};
 
 const struct jpeg_kernels *jpeg_kernels_best(void)
 {

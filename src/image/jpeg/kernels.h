@@ -13,6 +13,8 @@ struct jpeg_kernels {
      * Works on KERNEL_BLOCKS at once: up to three more are read and written. */
     void (*idct)(uint8_t *out, size_t stride, const int16_t *coefs, const int16_t *quant,
                  int blocks);
+    /* Blocks from the last coefficient to the first in zigzag order -> natural order. */
+    void (*natural)(int16_t *out, const int16_t *in, int blocks);
     /* n samples -> 2n along the row: three parts the near sample, one part its neighbour.
      * in[-1] and in[n] are read. */
     void (*wider)(uint8_t *out, const uint8_t *in, int n);
@@ -31,6 +33,8 @@ const struct jpeg_kernels *jpeg_kernels_best(void);
 void idct_block(uint8_t *out, size_t stride, const int16_t *coefs, const int16_t *quant);
 
 /* Parts of the sets. */
+void natural_plain(int16_t *out, const int16_t *in, int blocks);
+void natural_avx512(int16_t *out, const int16_t *in, int blocks);
 void idct_avx2(uint8_t *out, size_t stride, const int16_t *coefs, const int16_t *quant, int blocks);
 void idct_avx512(uint8_t *out, size_t stride, const int16_t *coefs, const int16_t *quant,
                  int blocks);

@@ -135,7 +135,7 @@ static void grey_avx2(uint8_t *rgbx, const uint8_t *y, int n)
     }
 }
 
-const struct jpeg_kernels jpeg_avx2 = {idct_avx2,   wider_avx2,  wider_higher_avx2,
-                                       higher_avx2, colour_avx2, grey_avx2};
-const struct jpeg_kernels jpeg_avx512 = {idct_avx512, wider_avx2,  wider_higher_avx2,
-                                         higher_avx2, colour_avx2, grey_avx2};
+const struct jpeg_kernels jpeg_avx2 = {idct_avx2,   natural_plain, wider_avx2, wider_higher_avx2,
+                                       higher_avx2, colour_avx2,   grey_avx2};
+const struct jpeg_kernels jpeg_avx512 = {idct_avx512, natural_avx512, wider_avx2, wider_higher_avx2,
+                                         higher_avx2, colour_avx2,    grey_avx2};

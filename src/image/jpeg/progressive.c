@@ -8,6 +8,7 @@ struct layer {
     int wide, high;    /* blocks, with those that only fill up MCUs */
     uint64_t *history; /* [high, wide] see entropy.h */
     int16_t *coefs;    /* of the blocks that feed the window */
+    int16_t *row;      /* of a row of MCUs, in natural order */
     int8_t bit[BLOCK]; /* lowest bit of each coefficient so far, -1 before the first */
 };
 
@@ -27,8 +28,10 @@ static void layer_init(struct layer *l, const struct canvas *c, int i, struct ar
     l->high = f->mcus_high * f->part[i].v;
     l->history = arena_zalloc(a, (size_t)l->wide * (size_t)l->high * sizeof *l->history);
     size_t rows = (size_t)(c->to_y - c->from_y) * (size_t)f->part[i].v;
-    size_t blocks = rows * (size_t)canvas_blocks(c, i) + 3; /* see canvas_put */
-    l->coefs = arena_zalloc(a, blocks * BLOCK * sizeof *l->coefs);
+    size_t blocks = (size_t)canvas_blocks(c, i);
+    l->coefs = arena_zalloc(a, rows * blocks * BLOCK * sizeof *l->coefs);
+    blocks = blocks * (size_t)f->part[i].v + 3; /* see canvas_put */
+    l->row = arena_zalloc(a, blocks * BLOCK * sizeof *l->row);
     memset(l->bit, -1, sizeof l->bit);
 }
 
@@ -164,12 +167,15 @@ int progressive_read(struct canvas *c, struct frame *f, struct arena *a)
     segment_init(&s->entropy.segment, f->data, f->end, a);
     if (read_scans(s)) return 1;
     for (int y = c->from_y; y < c->to_y; y++) {
-        int16_t *coefs[FRAME_PARTS];
+        int16_t *rows[FRAME_PARTS];
         for (int i = 0; i < f->count; i++) {
-            size_t row = (size_t)(y - c->from_y) * (size_t)f->part[i].v;
-            coefs[i] = s->layer[i].coefs + row * (size_t)canvas_blocks(c, i) * BLOCK;
+            const struct layer *l = &s->layer[i];
+            int blocks = canvas_blocks(c, i) * f->part[i].v;
+            rows[i] = l->row;
+            c->kernels->natural(l->row, l->coefs + (ptrdiff_t)(y - c->from_y) * blocks * BLOCK,
+                                blocks);
         }
-        canvas_put(c, y, coefs);
+        canvas_put(c, y, rows);
     }
     return 0;
 }
