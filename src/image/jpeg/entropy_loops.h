@@ -59,9 +59,10 @@ LOOP int step(struct bits *b, const struct huffman *t, int16_t *out, uint64_t *f
     return 1;
 }
 
-/* A coefficient or end of block that the lookup did not hold: its index, or a MOVE_. */
+/* A coefficient or end of block that the lookup did not hold: its index, or a MOVE_. `ends`: a run
+ * of ends may stand here. */
 LOOP int read_long(struct bits *b, const struct huffman *t, uint32_t e, int k, int *value,
-                   uint32_t *end_run)
+                   const int ends)
 {
     int length;
     bits_refill(b);
@@ -71,11 +72,9 @@ LOOP int read_long(struct bits *b, const struct huffman *t, uint32_t e, int k, i
     *value = size ? take_value(b, size) : 0;
     if (size) return k + run + 1;
     if (run == 15) return k + 16;
-    if (run && !end_run) return MOVE_BAD;
-    if (run) {
-        *end_run = (1u << run) - 1 + (uint32_t)(b->top >> (64 - run));
-        bits_drop(b, run);
-    }
+    if (run && !ends) return MOVE_BAD;
+    *value = (1 << run) - 1 + (int)(b->top >> 1 >> (63 - run));
+    bits_drop(b, run);
     return MOVE_END;
 }
 
@@ -93,11 +92,14 @@ LOOP int read_ac(struct bits *b, const struct huffman *t, int16_t *out, int k, c
             continue;
         int value = (int32_t)e >> 16;
         if (k >= MOVE_LONG) {
-            k = read_long(b, t, e, k - MOVE_LONG, &value, end_run);
-            if (value != (int16_t)((unsigned)value << low) >> low) return 1;
-            value = (int)((unsigned)value << low);
+            k = read_long(b, t, e, k - MOVE_LONG, &value, end_run != NULL);
+            if (k < MOVE_END && value != (int16_t)((unsigned)value << low) >> low) return 1;
+            if (k < MOVE_END) value = (int)((unsigned)value << low);
         }
-        if (k >= MOVE_END) return 0;
+        if (k >= MOVE_END) {
+            if (end_run) *end_run = (uint32_t)value;
+            return 0;
+        }
         if (k > last) return 1;
         if (value) put(out, k, value, found);
         if (k == last) return 0;
@@ -174,21 +176,40 @@ LOOP int read_band(struct entropy *s, int from, int to, const int store)
     return bad;
 }
 
-/* One bit for each coefficient in `which`, from the first to the last. */
-LOOP uint64_t take_bits(struct bits *b, uint64_t which)
+/* One bit for each of n coefficients in `which`, from the first to the last. */
+LOOP uint64_t take_bits(struct bits *b, uint64_t which, int n)
 {
-    int n = __builtin_popcountll(which);
-    bits_refill(b);
     uint64_t v = b->top >> 1 >> (63 - n);
     bits_drop(b, n);
     return deposit(v, which);
 }
 
+/* The same; at least 39 bits are there. */
 LOOP uint64_t corrections(struct bits *b, uint64_t which)
 {
-    if (likely(__builtin_popcountll(which) <= 56)) return take_bits(b, which);
-    uint64_t upper = take_bits(b, which >> 32 << 32);
-    return upper | take_bits(b, which & 0xffffffff);
+    int n = __builtin_popcountll(which);
+    if (likely(n < 40)) return take_bits(b, which, n);
+    bits_refill(b);
+    uint64_t upper = which >> 32 << 32, lower = which ^ upper;
+    upper = take_bits(b, upper, __builtin_popcountll(upper));
+    bits_refill(b);
+    return upper | take_bits(b, lower, __builtin_popcountll(lower));
+}
+
+/* An entry made by hand, for a code that the lookup did not hold; 17 bits at most are taken for a
+ * coefficient. The bits of the code itself are dropped here. */
+LOOP uint32_t long_refine(struct bits *b, const struct huffman *t, uint32_t e)
+{
+    int length, symbol = long_symbol(&length, t, e, b->top), run = symbol >> 4;
+    bits_drop(b, length);
+    if (!length || (symbol & 15) > 1) return MOVE_BAD << 8;
+    if (symbol & 15) {
+        uint32_t negative = b->top >> 63 ? 0 : REFINE_NEGATIVE;
+        return 1 | (uint32_t)run << REFINE_RUN | REFINE_PLACED | negative;
+    }
+    if (run == 15) return 15u << REFINE_RUN;
+    uint32_t ends = (1u << run) + (uint32_t)(b->top >> 1 >> (63 - run));
+    return (uint32_t)run | MOVE_END << 8 | ends << 16;
 }
 
 /* The next bit of a block's band: codes place new coefficients among those still zero, and each
@@ -200,28 +221,25 @@ LOOP int refine_block(struct change *c, struct bits *b, const struct huffman *t,
     while (!*end_run && rest) {
         bits_refill(b);
         uint32_t e = t->entry[b->top >> (64 - LOOK_BITS)];
-        int length = e & 63, symbol = e >> 16;
-        if (unlikely(e & 0xff00)) symbol = long_symbol(&length, t, e, b->top);
-        if (!length) return 1;
-        bits_drop(b, length);
-        int run = symbol >> 4, size = symbol & 15;
-        if (!size && run < 15) {
-            *end_run = (1u << run) + (uint32_t)(b->top >> 1 >> (63 - run));
-            bits_drop(b, run);
+        if (unlikely((e >> 8 & 255) == MOVE_LONG)) e = long_refine(b, t, e);
+        bits_drop(b, e & 63);
+        if (unlikely(e & 0xff00)) {
+            *end_run = e >> 16;
+            if ((e >> 8 & 255) == MOVE_BAD) return 1;
             break;
         }
-        uint64_t zeros = rest & ~old, down = ~b->top >> 63;
-        int count = __builtin_popcountll(zeros);
-        if (size > 1 || run >= count) return 1;
-        bits_drop(b, size);
+        uint64_t zeros = rest & ~old;
+        int count = __builtin_popcountll(zeros), run = e >> REFINE_RUN & 15;
+        if (unlikely(run >= count)) return 1;
         uint64_t place = deposit(1ull << (count - 1 - run), zeros);
-        c->away |= corrections(b, old & rest & ~(place - 1));
+        c->away |= corrections(b, old & rest & -place);
         rest &= place - 1;
-        c->placed |= size ? place : 0;
-        c->negative |= down ? place : 0;
+        c->placed |= e & REFINE_PLACED ? place : 0;
+        c->negative |= e & REFINE_NEGATIVE ? place : 0;
     }
     if (!*end_run) return 0;
     --*end_run;
+    bits_refill(b);
     c->away |= corrections(b, old & rest);
     return 0;
 }

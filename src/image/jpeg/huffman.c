@@ -33,19 +33,50 @@ static void fill_values(uint32_t *to, int length, int symbol, int move, int shif
     }
 }
 
+/* An end of 2^run blocks and as many more as `run` bits say; `less` are not counted. */
+static void fill_ends(uint32_t *to, int length, int run, int less)
+{
+    int room = LOOK_BITS - length;
+    if (run > room) {
+        fill(to, long_entry(length, run << 4), 1 << room);
+        return;
+    }
+    int each = 1 << (room - run);
+    for (int v = 0; v < 1 << run; v++)
+        fill(to + v * each, entry_of(length + run, MOVE_END, (1 << run) + v - less), each);
+}
+
+/* Coefficients of a refinement are one, and the bit behind the code is the sign. */
+static void fill_refine(uint32_t *to, int length, int symbol, int count)
+{
+    int run = symbol >> 4, size = symbol & 15;
+    if (size > 1)
+        fill(to, entry_of(length, MOVE_BAD, 0), count);
+    else if (size && length == LOOK_BITS)
+        fill(to, long_entry(length, symbol), count);
+    else if (size) {
+        uint32_t e = entry_of(length + 1, 0, run) | REFINE_PLACED;
+        fill(to, e | REFINE_NEGATIVE, count / 2);
+        fill(to + count / 2, e, count / 2);
+    } else if (run == 15)
+        fill(to, entry_of(length, 0, run), count);
+    else
+        fill_ends(to, length, run, 0);
+}
+
 static void fill_code(uint32_t *to, int length, int symbol, enum huffman_kind kind, int shift)
 {
     int run = symbol >> 4, size = symbol & 15, count = 1 << (LOOK_BITS - length);
     if (kind == HUFFMAN_REFINE)
-        fill(to, entry_of(length, 0, symbol), count);
+        fill_refine(to, length, symbol, count);
     else if (size + shift > 15)
         fill(to, entry_of(length, MOVE_BAD, 0), count);
     else if (size)
         fill_values(to, length, symbol, kind == HUFFMAN_DC ? 0 : run + 1, shift);
     else if (kind == HUFFMAN_DC)
         fill(to, entry_of(length, 0, 0), count);
-    else if (run == 0)
-        fill(to, entry_of(length, MOVE_END, 0), count);
+    else if (run == 0 || (run < 15 && kind == HUFFMAN_BAND))
+        fill_ends(to, length, run, 1);
     else if (run == 15 && kind == HUFFMAN_AC)
         fill(to, entry_of(length, 16, 0), count);
     else

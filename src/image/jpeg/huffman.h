@@ -17,19 +17,25 @@ enum {
     MOVE_LONG = 192, /* more bits than the lookup sees: huffman_symbol */
 };
 
+/* What the codes of a table stand for; see entry. */
 enum huffman_kind { HUFFMAN_DC, HUFFMAN_AC, HUFFMAN_BAND, HUFFMAN_REFINE };
 
+/* Fields of an entry of HUFFMAN_REFINE. */
+enum { REFINE_RUN = 16, REFINE_PLACED = 1 << 20, REFINE_NEGATIVE = 1 << 21 };
+
 struct huffman {
-    /* bits 0-5: bits taken, 8-15: index moves, 16-31: value << shift.
-     * MOVE_LONG: bits 16-23 length of the code, 0 if longer than the lookup; 24-31 symbol. */
+    /* bits 0-5: bits taken; 8-15: how far the index moves; 16-31: the value, shifted.
+     * HUFFMAN_REFINE moves nothing, and has the number of zeros to pass and what stands behind.
+     * MOVE_END: the value is how many more blocks end (in HUFFMAN_REFINE, this one too).
+     * MOVE_LONG: 16-23 length of the code, 0 if longer than the lookup; 24-31 symbol. */
     uint32_t entry[1 << LOOK_BITS];
     uint32_t top[18];   /* codes of up to l bits, widened to 16, are below top[l] */
     int32_t offset[17]; /* index of a code's symbol = code of l bits + offset[l] */
     uint8_t symbols[256];
 };
 
-/* shift: how far values are shifted to the left (of first scans of a band). Refinement takes no
- * values from it: bits 16-23 are the symbol. 0, or 1 when libjpeg would refuse the code. */
+/* shift: how far values are shifted to the left, in first scans of a band. 0, or 1 when libjpeg
+ * would refuse the code. */
 int huffman_init(struct huffman *t, const struct code *code, enum huffman_kind kind, int shift);
 
 /* The symbol at the top of `bits` and the length of its code, longer than the lookup; or length 0
