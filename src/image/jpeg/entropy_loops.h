@@ -40,36 +40,43 @@ LOOP int read_dc(struct entropy *s, struct bits *b, const struct slot *slot, int
     return value;
 }
 
-/* found is not NULL in progressive scans. */
-LOOP void put(int16_t *out, int k, int value, uint64_t *found)
+/* Where the coefficients of a block go. */
+struct block {
+    int16_t *out;    /* NULL to step over them */
+    uint64_t *found; /* which are not zero: of progressive scans, else NULL */
+    int store;       /* out is not NULL: known when this is compiled */
+    int last, low;   /* index of the last, how far values are shifted */
+};
+
+LOOP void put(const struct block *to, int k, int value)
 {
-    if (out) out[found ? 63 - k : frame_order[k]] = (int16_t)value;
-    if (found) *found |= 1ull << 63 >> k;
+    if (to->store) to->out[to->found ? 63 - k : frame_order[k]] = (int16_t)value;
+    if (to->found) *to->found |= 1ull << 63 >> k;
 }
 
-/* One lookup. 1 while the index stays below `last`. */
-LOOP int step(struct bits *b, const struct huffman *t, int16_t *out, uint64_t *found, int *k,
-              int last, uint32_t *e)
+/* A pair. 1 while the index stays below `last`; else nothing is taken yet. */
+LOOP int step(struct bits *b, const struct huffman *t, const struct block *to, int *k,
+              uint32_t *pair)
 {
-    *e = t->entry[b->top >> (64 - LOOK_BITS)];
-    *k += *e >> 8 & 255;
-    bits_drop(b, *e & 63);
-    if (unlikely(*k >= last)) return 0;
-    put(out, *k, (int)(*e >> 16), found);
+    uint32_t e = *pair = t->pair[b->top >> (64 - LOOK_BITS)];
+    int first = *k + (int)(e >> PAIR_FIRST & 31), second = *k + (int)(e >> PAIR_MOVES & 255);
+    if (unlikely(second >= to->last)) return 0;
+    put(to, second, (int)((unsigned)pair_second(e) << to->low));
+    put(to, first, (int)((unsigned)pair_value(e) << to->low));
+    *k = second;
+    bits_drop(b, e & 63);
     return 1;
 }
 
-/* A coefficient or end of block that the lookup did not hold: its index, or a MOVE_. `ends`: a run
+/* A coefficient or end of block that the lookup does not hold: its index, or a MOVE_. `ends`: a run
  * of ends may stand here. */
 LOOP int read_long(struct bits *b, const struct huffman *t, uint32_t e, int k, int *value,
-                   const int ends)
+                   const int low, const int ends)
 {
-    int length;
-    bits_refill(b);
-    int symbol = long_symbol(&length, t, e, b->top), size = symbol & 15, run = symbol >> 4;
+    int length, symbol = long_symbol(&length, t, e, b->top), size = symbol & 15, run = symbol >> 4;
     bits_drop(b, length);
-    if (!length) return MOVE_BAD;
-    *value = size ? take_value(b, size) : 0;
+    if (!length || size + low > 15) return MOVE_BAD;
+    *value = size ? (int)((unsigned)take_value(b, size) << low) : 0;
     if (size) return k + run + 1;
     if (run == 15) return k + 16;
     if (run && !ends) return MOVE_BAD;
@@ -78,31 +85,44 @@ LOOP int read_long(struct bits *b, const struct huffman *t, uint32_t e, int k, i
     return MOVE_END;
 }
 
-/* Coefficients behind `k` to `last`. out is NULL to step over them; found and end_run belong to
- * progressive scans. 1 when they are not regular. */
-LOOP int read_ac(struct bits *b, const struct huffman *t, int16_t *out, int k, const int last,
-                 const int low, uint64_t *found, uint32_t *end_run)
+/* Whatever is next, alone: its index, or a MOVE_. */
+LOOP int read_one(struct bits *b, const struct huffman *t, int k, int *value, const int low,
+                  const int ends)
+{
+    bits_refill(b);
+    uint32_t e = t->entry[b->top >> (64 - LOOK_BITS)];
+    int move = e >> 8 & 255;
+    *value = (int32_t)e >> 16;
+    bits_drop(b, e & 63);
+    if (move == MOVE_LONG) return read_long(b, t, e, k, value, low, ends);
+    return move < MOVE_BAD ? k + move : move;
+}
+
+/* Coefficients behind `k`; end_run belongs to progressive scans. 1 when they are not regular. */
+LOOP int read_ac(struct bits *b, const struct huffman *t, const struct block to, int k,
+                 uint32_t *end_run)
 {
     for (;;) {
         uint32_t e;
         bits_refill(b); /* five lookups fit 56 bits */
-        if (step(b, t, out, found, &k, last, &e) && step(b, t, out, found, &k, last, &e) &&
-            step(b, t, out, found, &k, last, &e) && step(b, t, out, found, &k, last, &e) &&
-            step(b, t, out, found, &k, last, &e))
+        if (step(b, t, &to, &k, &e) && step(b, t, &to, &k, &e) && step(b, t, &to, &k, &e) &&
+            step(b, t, &to, &k, &e) && step(b, t, &to, &k, &e))
             continue;
-        int value = (int32_t)e >> 16;
-        if (k >= MOVE_LONG) {
-            k = read_long(b, t, e, k - MOVE_LONG, &value, end_run != NULL);
-            if (k < MOVE_END && value != (int16_t)((unsigned)value << low) >> low) return 1;
-            if (k < MOVE_END) value = (int)((unsigned)value << low);
+        int first = e >> PAIR_FIRST & 31, moves = e >> PAIR_MOVES & 255, value;
+        if (likely(moves < MOVE_LONG && moves >= MOVE_END && k + first < to.last)) {
+            if (first) put(&to, k + first, (int)((unsigned)pair_value(e) << to.low));
+            if (end_run) *end_run = (uint32_t)pair_second(e);
+            bits_drop(b, e & 63);
+            return 0;
         }
-        if (k >= MOVE_END) {
+        k = read_one(b, t, k, &value, to.low, end_run != NULL);
+        if (k == MOVE_END) {
             if (end_run) *end_run = (uint32_t)value;
             return 0;
         }
-        if (k > last) return 1;
-        if (value) put(out, k, value, found);
-        if (k == last) return 0;
+        if (k > to.last) return 1;
+        if (value) put(&to, k, value);
+        if (k == to.last) return 0;
     }
 }
 
@@ -113,10 +133,10 @@ LOOP int read_whole(struct entropy *s, int from, int to, const int store)
     for (int m = from; m < to && !bad; m++) {
         if (!segment_ready(&s->segment, &b)) return 1;
         for (int i = 0; i < s->slots; i++) {
-            int16_t *out = store ? block_of(s, i, m) : NULL;
+            struct block where = {store ? block_of(s, i, m) : NULL, NULL, store, 63, 0};
             int dc = read_dc(s, &b, &s->slot[i], &bad);
-            if (store) out[0] = (int16_t)dc;
-            bad |= read_ac(&b, s->slot[i].ac, out, 0, 63, 0, NULL, NULL);
+            if (store) where.out[0] = (int16_t)dc;
+            bad |= read_ac(&b, s->slot[i].ac, where, 0, NULL);
         }
     }
     s->segment.bits = b;
@@ -167,8 +187,8 @@ LOOP int read_band(struct entropy *s, int from, int to, const int store)
         }
         if (!segment_ready(&s->segment, &b)) return 1;
         uint64_t found = 0;
-        bad = read_ac(&b, s->slot[0].ac, store ? block_of(s, 0, m) : NULL, s->first - 1, s->last,
-                      s->low, &found, &end_run);
+        struct block where = {store ? block_of(s, 0, m) : NULL, &found, store, s->last, s->low};
+        bad = read_ac(&b, s->slot[0].ac, where, s->first - 1, &end_run);
         s->history[m] |= found;
     }
     s->end_run = end_run;

@@ -83,6 +83,50 @@ static void fill_code(uint32_t *to, int length, int symbol, enum huffman_kind ki
         fill(to, long_entry(length, symbol), count);
 }
 
+static uint32_t pair_of(int bits, int moves, int first, int value, int second)
+{
+    return (uint32_t)bits | (uint32_t)moves << PAIR_MOVES | (uint32_t)first << PAIR_FIRST |
+           ((uint32_t)value & 127) << PAIR_VALUE | (uint32_t)second << PAIR_SECOND;
+}
+
+/* An entry as the second of a pair; taking more bits than there are when it cannot be that. */
+static uint32_t second_of(uint32_t e, int shift)
+{
+    int move = e >> 8 & 255, value = (int32_t)e >> 16;
+    if (move <= 16) value >>= shift;
+    if ((move > 16 && move != MOVE_END) || value < -32 || value > 31) return 63;
+    return pair_of(e & 63, move, 0, 0, value);
+}
+
+/* As the first, or alone. */
+static uint32_t first_of(uint32_t e, int shift)
+{
+    int bits = e & 63, move = e >> 8 & 255, value = (int32_t)e >> 16;
+    if (move == MOVE_END && value < 32) return pair_of(bits, MOVE_END, 0, 0, value);
+    value >>= shift;
+    if (move > 16 || value < -64 || value > 63) return pair_of(0, MOVE_LONG, 0, 0, 0);
+    return pair_of(bits, move, move, value, 0);
+}
+
+/* A pair is the sum of both. Neighbours that begin with the same entry are filled together. */
+static void make_pairs(struct huffman *t, int shift)
+{
+    enum { N = 1 << LOOK_BITS };
+    uint32_t second[N];
+    for (int i = 0; i < N; i++) second[i] = second_of(t->entry[i], shift);
+    for (int i = 0; i < N;) {
+        uint32_t first = first_of(t->entry[i], shift);
+        int bits = first & 63, same = 1 << (LOOK_BITS - bits);
+        int alone = (first >> PAIR_MOVES & 255) > 16;
+        for (int n = 0; bits && n < same; n++) {
+            uint32_t then = second[n << bits];
+            int fits = !alone && (int)(then & 63) <= LOOK_BITS - bits;
+            t->pair[i++] = first + (fits ? then : 0);
+        }
+        if (!bits) t->pair[i++] = first;
+    }
+}
+
 int huffman_init(struct huffman *t, const struct code *code, enum huffman_kind kind, int shift)
 {
     if (!code->known) return 1;
@@ -100,5 +144,6 @@ int huffman_init(struct huffman *t, const struct code *code, enum huffman_kind k
         }
         t->top[l] = next << (16 - l);
     }
+    if (kind == HUFFMAN_AC || kind == HUFFMAN_BAND) make_pairs(t, shift);
     return 0;
 }

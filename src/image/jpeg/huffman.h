@@ -1,8 +1,9 @@
 /* huffman.h - a Huffman code as a table of the next few bits.
- * An entry gives, for a code and the value bits behind it that fit together into the lookup,
- * how many bits they take, how far the coefficient index moves, and the value: one load decodes
- * most coefficients. Ends of blocks and what does not fit move the index past the block, so that
- * one comparison finds both. */
+ * An entry gives, for a code and the value bits behind it that fit together into the lookup, how
+ * many bits they take, how far the coefficient index moves, and the value. A second table gives two
+ * coefficients at once, or one and the end of the block, where the lookup holds both: short codes
+ * are the frequent ones. Ends of blocks and what does not fit move the index past the block, so
+ * that one comparison finds both. */
 #ifndef IMAGE_JPEG_HUFFMAN_H
 #define IMAGE_JPEG_HUFFMAN_H
 
@@ -17,6 +18,21 @@ enum {
     MOVE_LONG = 192, /* more bits than the lookup sees: huffman_symbol */
 };
 
+/* Two coefficients: bits taken in bits 0-5, then both moves, the first move, the first value and
+ * the second. One coefficient has the same moves, and the value as the first one. An end of block
+ * has MOVE_END in both moves and how many more blocks end as second value; no first move: alone. */
+enum { PAIR_MOVES = 6, PAIR_FIRST = 14, PAIR_VALUE = 19, PAIR_SECOND = 26 };
+
+static inline int pair_value(uint32_t pair)
+{
+    return (int32_t)(pair << (32 - PAIR_SECOND)) >> (32 - PAIR_SECOND + PAIR_VALUE);
+}
+
+static inline int pair_second(uint32_t pair)
+{
+    return (int32_t)pair >> PAIR_SECOND;
+}
+
 /* What the codes of a table stand for; see entry. */
 enum huffman_kind { HUFFMAN_DC, HUFFMAN_AC, HUFFMAN_BAND, HUFFMAN_REFINE };
 
@@ -29,13 +45,14 @@ struct huffman {
      * MOVE_END: the value is how many more blocks end (in HUFFMAN_REFINE, this one too).
      * MOVE_LONG: 16-23 length of the code, 0 if longer than the lookup; 24-31 symbol. */
     uint32_t entry[1 << LOOK_BITS];
-    uint32_t top[18];   /* codes of up to l bits, widened to 16, are below top[l] */
-    int32_t offset[17]; /* index of a code's symbol = code of l bits + offset[l] */
+    uint32_t pair[1 << LOOK_BITS]; /* HUFFMAN_AC, HUFFMAN_BAND: values are not shifted */
+    uint32_t top[18];              /* codes of up to l bits, widened to 16, are below top[l] */
+    int32_t offset[17];            /* index of a code's symbol = code of l bits + offset[l] */
     uint8_t symbols[256];
 };
 
-/* shift: how far values are shifted to the left, in first scans of a band. 0, or 1 when libjpeg
- * would refuse the code. */
+/* shift: how far values are shifted to the left, in first scans of a band. Returns 0, or 1 when
+ * libjpeg would refuse the code. */
 int huffman_init(struct huffman *t, const struct code *code, enum huffman_kind kind, int shift);
 
 /* The symbol at the top of `bits` and the length of its code, longer than the lookup; or length 0
