@@ -13,7 +13,9 @@
         _mm_loadu_si128((const __m128i *)(const void *)((p) + 64)), 1)
 #define SPREAD_ROW(p) \
     _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#define ANY_HIGH(x)                  (!_mm256_testz_si256(x, _mm256_set1_epi16((short)0xc000)))
+#define AND(a, b)                    _mm256_and_si256(a, b)
+#define OR(a, b)                     _mm256_or_si256(a, b)
+#define ANY(x)                       (!_mm256_testz_si256(x, x))
 #define STORE_TWO_ROWS(p, stride, x) store_two_rows(p, stride, x)
 
 static inline void store_two_rows(uint8_t *p, size_t stride, __m256i x)

@@ -11,7 +11,9 @@
 #define LANES                        4
 #define LOAD_ROW(p)                  load_row(p)
 #define SPREAD_ROW(p)                _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#define ANY_HIGH(x)                  _mm512_test_epi16_mask(x, _mm512_set1_epi16((short)0xc000))
+#define AND(a, b)                    _mm512_and_si512(a, b)
+#define OR(a, b)                     _mm512_or_si512(a, b)
+#define ANY(x)                       _mm512_test_epi16_mask(x, x)
 #define STORE_TWO_ROWS(p, stride, x) store_two_rows(p, stride, x)
 
 static inline __m128i load_quarter(const int16_t *p)

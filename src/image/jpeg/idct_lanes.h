@@ -1,6 +1,6 @@
 /* idct_lanes.h - the inverse DCT of several blocks at once, one block in each 128-bit lane.
- * Included by the files of each instruction set, which say what V, I, LOAD_ROW, ANY_HIGH and
- * STORE_TWO_ROWS are. See idct.c for the arithmetic. */
+ * Included by the files of each instruction set, which say what V, I, AND, OR, ANY, LOAD_ROW,
+ * SPREAD_ROW and STORE_TWO_ROWS are. See idct.c for the arithmetic. */
 
 #define PAIR(a, b) I(set1_epi32)((int)((uint32_t)(uint16_t)(a) | (uint32_t)(uint16_t)(b) << 16))
 
@@ -71,6 +71,31 @@ static inline __attribute__((always_inline)) void pass(struct eight *x, const in
     r[3] = narrow(wide_add(e3, o3), shift), r[4] = narrow(wide_sub(e3, o3), shift);
 }
 
+/* The same when r[4] to r[7] are zero: all sums are of two products. */
+static inline __attribute__((always_inline)) void half_pass(struct eight *x, const int shift)
+{
+    V *r = x->r, half = I(set1_epi32)(1 << (shift - 1));
+    struct wide add = {half, half};
+    struct wide x02 = interleave(r[0], r[2]), x31 = interleave(r[3], r[1]);
+    struct wide e0 = wide_add(wide_madd(x02, PAIR(8192, 4433 + 6270)), add);
+    struct wide e1 = wide_add(wide_madd(x02, PAIR(8192, 4433)), add);
+    struct wide e2 = wide_add(wide_madd(x02, PAIR(8192, -4433)), add);
+    struct wide e3 = wide_add(wide_madd(x02, PAIR(8192, -4433 - 6270)), add);
+    struct wide o0 = wide_madd(x31, PAIR(9633, 9633 - 3196 + 12299 - 7373));
+    struct wide o1 = wide_madd(x31, PAIR(9633 - 16069 + 25172 - 20995, 9633));
+    struct wide o2 = wide_madd(x31, PAIR(9633 - 20995, 9633 - 3196));
+    struct wide o3 = wide_madd(x31, PAIR(9633 - 16069, 9633 - 7373));
+    r[0] = narrow(wide_add(e0, o0), shift), r[7] = narrow(wide_sub(e0, o0), shift);
+    r[1] = narrow(wide_add(e1, o1), shift), r[6] = narrow(wide_sub(e1, o1), shift);
+    r[2] = narrow(wide_add(e2, o2), shift), r[5] = narrow(wide_sub(e2, o2), shift);
+    r[3] = narrow(wide_add(e3, o3), shift), r[4] = narrow(wide_sub(e3, o3), shift);
+}
+
+static inline __attribute__((always_inline)) int lower_half(const struct eight *x)
+{
+    return ANY(OR(OR(x->r[4], x->r[5]), OR(x->r[6], x->r[7])));
+}
+
 /* 8 x 8 values of each lane, rows for columns. */
 static inline __attribute__((always_inline)) void turn(struct eight *x)
 {
@@ -115,13 +140,20 @@ static inline __attribute__((always_inline)) void idct_group(uint8_t *out, size_
     for (int i = 0; i < 8; i++)
         x.r[i] = I(mullo_epi16)(LOAD_ROW(coefs + 8 * i), SPREAD_ROW(quant + 8 * i));
     /* Where libjpeg-turbo's short cut for flat blocks would wrap, ask the plain code. */
-    if (unlikely(ANY_HIGH(I(add_epi16)(x.r[0], I(set1_epi16)(8192))))) {
+    V high = I(add_epi16)(x.r[0], I(set1_epi16)(8192));
+    if (unlikely(ANY(AND(high, I(set1_epi16)((short)0xc000))))) {
         for (int i = 0; i < LANES; i++) idct_block(out + 8 * i, stride, coefs + 64 * i, quant);
         return;
     }
-    pass(&x, 11);
+    if (lower_half(&x))
+        pass(&x, 11);
+    else
+        half_pass(&x, 11);
     turn(&x);
-    pass(&x, 18);
+    if (lower_half(&x))
+        pass(&x, 18);
+    else
+        half_pass(&x, 18);
     turn_bytes(rows, &x);
     STORE_TWO_ROWS(out, stride, rows[0]);
     STORE_TWO_ROWS(out + 2 * stride, stride, rows[1]);
