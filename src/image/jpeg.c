@@ -1,9 +1,11 @@
-/* jpeg.c - JPEG through libjpeg-turbo, with the settings Pillow uses.
+/* jpeg.c - JPEG through libjpeg-turbo, with the settings Pillow uses, for the files that our own
+ * faster decoder (image/jpeg/regular.h) does not take; the headers are always libjpeg's to judge.
  * A window is decoded by cropping columns (IDCT, upsampling and colour only where needed) and
  * skipping rows; the entropy data is read to its end all the same, since damage counts wherever
  * it is. Every call that may fail runs under guarded(), the only setjmp. A warning ends the
  * decode at once unless damage is kept. */
 #include "image/jpeg.h"
+#include "image/jpeg/regular.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -13,14 +15,13 @@
 #include <jerror.h>
 
 enum { MARGIN = 4, ROW_PAD = 64 };
-#define WORK_LIMIT 2000000000ull /* pixels x scans: some seconds of decoding */
 
 struct jpeg {
     struct jpeg_decompress_struct c;
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf env;
-    int keep;
+    int keep, only_libjpeg;
     enum bad why; /* first damage found */
     const char *text;
     const uint8_t *bytes;
@@ -97,7 +98,7 @@ static void on_progress(j_common_ptr c)
     struct jpeg *j = c->client_data;
     uint64_t scans = (uint64_t)j->c.input_scan_number;
     if (scans > IMAGE_MAX_SCANS) fail(j, BAD_TOO_LARGE, "the JPEG has too many scans");
-    if (scans * j->c.image_width * j->c.image_height > WORK_LIMIT && scans > 1)
+    if (scans * j->c.image_width * j->c.image_height > JPEG_WORK_LIMIT && scans > 1)
         fail(j, BAD_TOO_LARGE, "the JPEG has too many scans for its size");
 }
 
@@ -182,6 +183,11 @@ void jpeg_close(struct jpeg *j)
     if (j) jpeg_destroy_decompress(&j->c);
 }
 
+void jpeg_only_libjpeg(struct jpeg *j)
+{
+    j->only_libjpeg = 1;
+}
+
 /* Smoothing estimates missing AC coefficients from neighbouring blocks; a crop would hide some. */
 static int smoothing_possible(const struct jpeg_decompress_struct *c)
 {
@@ -236,10 +242,9 @@ static void read_rows(struct jpeg *j)
         j->row[i] = arena_zalloc(j->arena, j->row_bytes + ROW_PAD);
         j->at_x0[i] = j->row[i] + (size_t)(w->x0 - from) * (size_t)j->c.output_components;
     }
-    skip_to(j, w->y0);
-    while ((int)j->c.output_scanline < w->y1) {
-        int want = w->y1 - (int)j->c.output_scanline, got = 0;
-        if (want > JPEG_BATCH) want = JPEG_BATCH;
+    for (int y; (y = w->y0 + j->rows_done) < w->y1;) {
+        int want = w->y1 - y < JPEG_BATCH ? w->y1 - y : JPEG_BATCH, got = 0;
+        skip_to(j, y);
         while (got < want)
             got += (int)jpeg_read_scanlines(&j->c, j->row + got, (JDIMENSION)(want - got));
         hand_over(j, got);
@@ -264,7 +269,8 @@ int jpeg_read(struct jpeg *j, int *damaged, const struct window *w, jpeg_rows_fn
     j->window = w;
     j->rows = rows;
     j->ctx = ctx;
-    int rc = guarded(j, read_rows);
+    int rc = j->only_libjpeg || regular_read(&j->rows_done, &j->c, w, rows, ctx, j->arena);
+    if (rc) rc = guarded(j, read_rows);
     if (rc) {
         if (!j->keep || j->why == BAD_TOO_LARGE || !j->rows_done) return rc;
         fill_rest(j);

@@ -7,6 +7,8 @@
 
 struct jpeg;
 
+#define JPEG_WORK_LIMIT 2000000000ull /* pixels x scans: some seconds of decoding */
+
 /* Pixels [x0,x1) of rows [y0,y1). */
 struct window {
     int x0, x1, y0, y1;
@@ -26,6 +28,9 @@ int jpeg_open(struct jpeg **out, struct image *head, const uint8_t *p, size_t n,
  * CMYK. Damage counts wherever it is in the file. *damaged is set when it was kept. */
 int jpeg_read(struct jpeg *j, int *damaged, const struct window *w, jpeg_rows_fn *rows, void *ctx);
 void jpeg_close(struct jpeg *j);
+
+/* Before jpeg_read: libjpeg alone, without our own decoder. The outcome is the same. */
+void jpeg_only_libjpeg(struct jpeg *j);
 
 int jpeg_probe(const uint8_t *p, size_t n);
 int jpeg_decode(struct image *out, const uint8_t *p, size_t n, int keep, struct arena *a);
