@@ -173,10 +173,11 @@ TEST(null)
 
 TEST(arithmetic)
 {
-    CHECK_ROWS({"a + b == 4", "TTTnnf"}, {"a - b < 0", "Tffnnf"}, {"a * 2 == 4", "fTfnff"},
-               {"a / 2 == 0.5", "Tffnff"}, {"7 // 2 == 3", "TTTTTT"}, {"-7 // 2 == -4", "TTTTTT"},
-               {"7 % 3 == 1", "TTTTTT"}, {"-7 % 3 == 2", "TTTTTT"}, {"7 % -3 == -2", "TTTTTT"},
-               {"a ** 2 == 36", "fffnfT"}, {"-2 ** 2 == -4", "TTTTTT"},
+    CHECK_ROWS({"a + b == 4", "TTTnnf"}, {"4 == a + b", "TTTnnf"},
+               {"0 < a * 2 <= -b + 7 != 4 - 0", "fTTnnf"}, {"a - b < 0", "Tffnnf"},
+               {"a * 2 == 4", "fTfnff"}, {"a / 2 == 0.5", "Tffnff"}, {"7 // 2 == 3", "TTTTTT"},
+               {"-7 // 2 == -4", "TTTTTT"}, {"7 % 3 == 1", "TTTTTT"}, {"-7 % 3 == 2", "TTTTTT"},
+               {"7 % -3 == -2", "TTTTTT"}, {"a ** 2 == 36", "fffnfT"}, {"-2 ** 2 == -4", "TTTTTT"},
                {"(-2) ** 2 == 4", "TTTTTT"}, {"2 ** 3 ** 2 == 512", "TTTTTT"},
                {"2 ** -1 == 0.5", "TTTTTT"}, {"1 + 2 * 3 == 7", "TTTTTT"},
                {"(1 + 2) * 3 == 9", "TTTTTT"}, {"10 - 4 - 3 == 3", "TTTTTT"},

@@ -328,11 +328,11 @@ static struct vec eval_math(struct expr *e, const struct node *n)
     const double *a = vec_reals(e, node_eval(e, n->kid));
     const double *b = n->op == NODE_MATH ? vec_reals(e, node_eval(e, n->kid->next)) : NULL;
     if (n->op == NODE_NEGATE) {
-        EACH(n->relation == TOKEN_SUB ? -a[i] : a[i]);
+        EACH(n->math == TOKEN_SUB ? -a[i] : a[i]);
         rows_rewind(e, mark);
         return (struct vec){COLUMN_REAL, out, NULL};
     }
-    switch (n->relation) {
+    switch (n->math) {
     case TOKEN_ADD: EACH(a[i] + b[i]); break;
     case TOKEN_SUB: EACH(a[i] - b[i]); break;
     case TOKEN_MUL: EACH(a[i] * b[i]); break;

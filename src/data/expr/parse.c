@@ -160,7 +160,7 @@ static int parse_power(struct parser *p, struct node **out)
     *out = left;
     if (rc || p->token.kind != TOKEN_POW) return rc;
     struct node *n = *out = node_new(p, NODE_MATH);
-    n->relation = TOKEN_POW;
+    n->math = TOKEN_POW;
     rc = enter(p);
     if (!rc) rc = advance(p);
     if (!rc) rc = parse_unary(p, &left->next);
@@ -198,7 +198,7 @@ static int parse_unary(struct parser *p, struct node **out)
     if (!rc) rc = parse_unary(p, &kid);
     p->depth--;
     if (rc) return rc;
-    n->relation = sign;
+    n->math = sign;
     if (bare && (sign == TOKEN_ADD || fold_sign(kid))) {
         kid->from = n->from;
         *out = kid;
@@ -215,7 +215,7 @@ static int parse_left(struct parser *p, struct node **out,
     int rc = operand(p, out);
     while (!rc && p->token.kind >= first && p->token.kind <= last) {
         struct node *left = *out, *n = node_new(p, NODE_MATH);
-        n->relation = p->token.kind;
+        n->math = p->token.kind;
         rc = advance(p);
         if (!rc) rc = operand(p, &left->next);
         if (!rc) rc = adopt(p, n, left);

@@ -60,7 +60,8 @@ struct extra {
 struct node {
     enum node_op op;
     enum column_type type;    /* set by expr_bind */
-    enum token_kind relation; /* of an operand to the one before; of NODE_MATH */
+    enum token_kind relation; /* of an operand to the one before, in NODE_COMPARE */
+    enum token_kind math;     /* NODE_MATH, NODE_NEGATE */
     enum function_code call;  /* NODE_CALL */
     int inverted;             /* not in, is not null */
     int single;               /* a float32 value, or several such compared */
