@@ -31,10 +31,10 @@ static void fill(void)
 }
 
 static const struct expr_column known[COLUMNS] = {
-    {"a", COLUMN_INT, 0, "x", NULL},      {"width", COLUMN_INT, 0, "x", NULL},
-    {"height", COLUMN_INT, 0, "x", NULL}, {"x", COLUMN_REAL, 0, "x", NULL},
-    {"f", COLUMN_REAL, 1, "y", NULL},     {"s", COLUMN_STRING, 0, "x", NULL},
-    {"k", COLUMN_BOOL, 0, "y", NULL}};
+    {"a", COLUMN_INT, 0, "x", NULL, 0},      {"width", COLUMN_INT, 0, "x", NULL, 0},
+    {"height", COLUMN_INT, 0, "x", NULL, 0}, {"x", COLUMN_REAL, 0, "x", NULL, 0},
+    {"f", COLUMN_REAL, 1, "y", NULL, 0},     {"s", COLUMN_STRING, 0, "x", NULL, 0},
+    {"k", COLUMN_BOOL, 0, "y", NULL, 0}};
 static const struct column columns[COLUMNS] = {{COLUMN_INT, valid, NULL, ints, NULL, NULL},
                                                {COLUMN_INT, NULL, NULL, ints, NULL, NULL},
                                                {COLUMN_INT, NULL, NULL, wide, NULL, NULL},

@@ -24,7 +24,7 @@ static void take(const struct parquet_reader *r, size_t i)
                             : f->type == PARQUET_STRING                             ? COLUMN_STRING
                             : f->type == PARQUET_FLOAT || f->type == PARQUET_DOUBLE ? COLUMN_REAL
                                                                                     : COLUMN_INT;
-    known[i] = (struct expr_column){f->name, type, f->type == PARQUET_FLOAT, "file", NULL};
+    known[i] = (struct expr_column){f->name, type, f->type == PARQUET_FLOAT, "file", NULL, 0};
     column[i] = (struct column){type, v->valid, v->bools, v->ints, v->reals, v->slices};
     values[i] = &column[i];
 }

@@ -42,20 +42,20 @@ static const struct column *const values[] = {&col_a, &col_b, &col_x,   &col_f, 
                                               &col_t, &col_k, &col_big, &col_w, &col_h,
                                               &col_d, NULL,   &col_s,   &col_a};
 static const struct expr_column columns[] = {
-    {"a", COLUMN_INT, 0, "metadata", NULL},
-    {"b", COLUMN_INT, 0, "metadata", NULL},
-    {"x", COLUMN_REAL, 0, "metadata", NULL},
-    {"f_score", COLUMN_REAL, 1, "scores", NULL},
-    {"s", COLUMN_STRING, 0, "metadata", NULL},
-    {"t", COLUMN_STRING, 0, "metadata", NULL},
-    {"k", COLUMN_BOOL, 0, "metadata", NULL},
-    {"big", COLUMN_INT, 0, "metadata", NULL},
-    {"width", COLUMN_INT, 0, "metadata", NULL},
-    {"height", COLUMN_INT, 0, "metadata", NULL},
-    {"d", COLUMN_REAL, 0, "metadata", NULL},
-    {"clip_similarity", COLUMN_REAL, 1, "embeddings", "it needs both towers"},
-    {"odd `name", COLUMN_STRING, 0, "metadata", NULL},
-    {"exif.Make", COLUMN_INT, 0, "metadata", NULL}};
+    {"a", COLUMN_INT, 0, "metadata", NULL, 0},
+    {"b", COLUMN_INT, 0, "metadata", NULL, 0},
+    {"x", COLUMN_REAL, 0, "metadata", NULL, 0},
+    {"f_score", COLUMN_REAL, 1, "scores", NULL, 0},
+    {"s", COLUMN_STRING, 0, "metadata", NULL, 0},
+    {"t", COLUMN_STRING, 0, "metadata", NULL, 0},
+    {"k", COLUMN_BOOL, 0, "metadata", NULL, 0},
+    {"big", COLUMN_INT, 0, "metadata", NULL, 0},
+    {"width", COLUMN_INT, 0, "metadata", NULL, 0},
+    {"height", COLUMN_INT, 0, "metadata", NULL, 0},
+    {"d", COLUMN_REAL, 0, "metadata", NULL, 0},
+    {"clip_similarity", COLUMN_REAL, 1, "embeddings", "it needs both towers", 1},
+    {"odd `name", COLUMN_STRING, 0, "metadata", NULL, 0},
+    {"exif.Make", COLUMN_INT, 0, "metadata", NULL, 0}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* The letters of a condition's rows, over all its rules. */
@@ -356,6 +356,7 @@ TEST(errors_of_names_and_types)
         {"F_Score > 2", 1, "did you mean 'f_score'?"},
         {"resolutoin > 2", 1, "did you mean 'resolution'?"},
         {"`aspect` > 2", 1, "no column 'aspect'"},
+        {"`clip_similarity` > 2", 1, "no column 'clip_similarity'"},
         {"clip_similarity > 0.3", 1, "needs both towers"},
         {"a > 'x'", 5, "a number is compared with text"},
         {"s > 5", 5, "text is compared with a number"},

@@ -60,11 +60,19 @@ static const char *kind_of(const struct node *n)
 
 /* ---- names ---- */
 
-static int find_column(const struct binder *b, const char *name, size_t n)
+/* The column a name stands for, or -1. */
+static int find_column(const struct binder *b, const char *name, size_t n, int quoted)
 {
-    for (size_t i = 0; i < b->count; i++)
-        if (strlen(b->columns[i].name) == n && !memcmp(b->columns[i].name, name, n)) return (int)i;
-    return -1;
+    int stored = -1, derived = -1;
+    for (size_t i = 0; i < b->count; i++) {
+        if (strlen(b->columns[i].name) != n || memcmp(b->columns[i].name, name, n)) continue;
+        if (b->columns[i].derived)
+            derived = (int)i;
+        else
+            stored = (int)i;
+    }
+    if (quoted || derived < 0) return stored;
+    return stored >= 0 && b->columns[derived].refuse ? stored : derived;
 }
 
 /* "    metadata: caption, height, ..." for each place columns come from. */
@@ -125,8 +133,8 @@ static int find_sides(const struct binder *b, int side[2])
     static const char *const names[][2] = {
         {"width", "height"}, {"WIDTH", "HEIGHT"}, {"original_width", "original_height"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        side[0] = find_column(b, names[i][0], strlen(names[i][0]));
-        side[1] = find_column(b, names[i][1], strlen(names[i][1]));
+        side[0] = find_column(b, names[i][0], strlen(names[i][0]), 1);
+        side[1] = find_column(b, names[i][1], strlen(names[i][1]), 1);
         if (side[0] >= 0 && side[1] >= 0) return 1;
     }
     return 0;
@@ -157,11 +165,9 @@ static int bind_derived(struct binder *b, struct node *n, enum node_op op)
     return 0;
 }
 
-/* Backticks ask for a column by its very name; without them our own names come first, so that a
- * field of someone's JSON cannot change what `aspect` means. */
 static int check_name(struct binder *b, struct node *n)
 {
-    int column = find_column(b, n->name.p, n->name.n), side[2];
+    int column = find_column(b, n->name.p, n->name.n, n->quoted), side[2];
     enum node_op derived = n->name.n == 6 && !memcmp(n->name.p, "aspect", 6) ? NODE_ASPECT
                            : n->name.n == 10 && !memcmp(n->name.p, "resolution", 10)
                                ? NODE_RESOLUTION

@@ -18,13 +18,16 @@ int expr_add(struct expr *e, const char *text);
 size_t expr_rules(const struct expr *e);
 const char *expr_rule(const struct expr *e, size_t i); /* its exact text */
 
-/* What names may stand for. Derived here from width and height: aspect, resolution. */
+/* What names may stand for. aspect and resolution are made here, from width and height. A name in
+ * backticks means a stored column; without them a derived one of that name comes first, so that a
+ * field of someone's JSON cannot change what a rule means. */
 struct expr_column {
     const char *name;
     enum column_type type;
     int single;         /* float32: a number it is compared with is rounded to that first */
     const char *from;   /* "metadata": listed when a name is not known */
     const char *refuse; /* why it cannot be used, or NULL */
+    int derived;        /* worked out by the caller, not stored */
 };
 
 /* Give names and types to all rules, once. Nothing of columns is kept. ERR_USAGE as above. */
