@@ -18,14 +18,18 @@
 #include <unistd.h>
 
 static const struct verb *const verbs[] = {
-    &embed_verb, &score_verb,  &inspect_verb, &model_verb,    &status_verb, &verify_verb,
-    &gc_verb,    &device_verb, &version_verb, &help_verb_row, NULL};
+    &embed_verb,  &score_verb, &filter_verb, &inspect_verb, &model_verb,    &status_verb,
+    &verify_verb, &gc_verb,    &device_verb, &version_verb, &help_verb_row, NULL};
 
+/* The sentence, and below it what it points at: lines that begin with four spaces. */
 static int fail(int rc)
 {
+    const char *text = err_text(), *next;
     fflush(stdout);
     log_progress_end();
-    log_warn("%s", err_text());
+    for (; (next = strstr(text, "\n    ")); text = next + 1)
+        log_warn("%.*s", (int)(next - text), text);
+    log_warn("%s", text);
     return err_exit_code(rc);
 }
 

@@ -45,17 +45,18 @@ static enum column_type widest(enum column_type a, enum column_type b)
 static void add_column(struct columns *c, struct map *known, const struct parquet_field *f,
                        enum sidecar from)
 {
-    int type = type_of(f->type);
+    int type = type_of(f->type), single = f->type == PARQUET_FLOAT;
     if (type < 0) return;
     uint64_t *at = map_at(known, f->name, strlen(f->name), 1);
     if (!*at) {
         vec_push(c->list, c->count, c->cap);
         c->list[c->count++] =
-            (struct column_info){mem_strdup(f->name), (enum column_type)type, from};
+            (struct column_info){mem_strdup(f->name), (enum column_type)type, from, single};
         *at = c->count;
     } else if (c->list[*at - 1].from == from) {
         struct column_info *one = &c->list[*at - 1];
         one->type = widest(one->type, (enum column_type)type);
+        one->single &= single;
     }
 }
 
@@ -82,17 +83,22 @@ static int load_file(struct columns *c, struct map *known, const struct sidecars
     return rc;
 }
 
-int columns_load(struct columns *c, const struct sidecars *s)
+int columns_load_without(struct columns *c, const struct sidecars *s, enum sidecar kind)
 {
     struct map known = {0};
     int rc = 0;
     memset(c, 0, sizeof *c);
     for (int k = 0; k < SOURCES; k++)
-        for (int64_t i = 0; i < sidecars_count(s) && !rc; i++)
+        for (int64_t i = 0; i < sidecars_count(s) && !rc && sources[k] != kind; i++)
             rc = load_file(c, &known, s, sources[k], i);
     map_release(&known);
     if (rc) columns_release(c);
     return rc;
+}
+
+int columns_load(struct columns *c, const struct sidecars *s)
+{
+    return columns_load_without(c, s, SIDE_COUNT);
 }
 
 void columns_release(struct columns *c)
@@ -142,10 +148,21 @@ struct batch {
     struct arena text;
 };
 
+/* The file that says how many rows the partition has. */
+static void name_of_rows(struct str *out, const struct sidecars *s, enum sidecar not, int64_t i)
+{
+    for (int k = SIDE_IMAGE; k <= SIDE_METADATA; k++) {
+        sidecars_name(out, s, (enum sidecar)k, i);
+        if (k != (int)not &&sidecars_has(s, (enum sidecar)k, i)) return;
+    }
+    str_clear(out);
+    str_puts(out, "its receipt");
+}
+
 static int open_table(struct table *t, const struct sidecars *s, enum sidecar kind, int64_t i)
 {
     struct place *p = sidecars_place(s);
-    struct str name = {0};
+    struct str name = {0}, other = {0};
     int64_t rows = sidecars_rows(s, i);
     sidecars_name(&name, s, kind, i);
     int rc = sidecars_has(s, kind, i)
@@ -156,11 +173,14 @@ static int open_table(struct table *t, const struct sidecars *s, enum sidecar ki
                            place_url(p), name.p);
     if (!rc && (rc = parquet_open(&t->reader, t->map.p, t->map.n)))
         rc = err_wrap(rc, "%s/%s", place_url(p), name.p);
-    if (!rc && (int64_t)parquet_rows(t->reader) != rows)
-        rc = err_set(
-            ERR_INPUT, "%s/%s has %llu rows, but its partition %lld: they are of different runs",
-            place_url(p), name.p, (unsigned long long)parquet_rows(t->reader), (long long)rows);
+    if (!rc && (int64_t)parquet_rows(t->reader) != rows) {
+        name_of_rows(&other, s, kind, i);
+        rc = err_set(ERR_INPUT, "%s/%s has %llu rows, but %s %lld: they are of different runs",
+                     place_url(p), name.p, (unsigned long long)parquet_rows(t->reader), other.p,
+                     (long long)rows);
+    }
     str_release(&name);
+    str_release(&other);
     return rc;
 }
 

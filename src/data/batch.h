@@ -16,6 +16,7 @@ struct column_info {
     char *name;
     enum column_type type;
     enum sidecar from;
+    int single; /* float32 wherever it is */
 };
 struct columns {
     struct column_info *list;
@@ -23,6 +24,8 @@ struct columns {
 };
 /* Lists and binary columns are left out. ERR_INPUT for a damaged file. */
 int columns_load(struct columns *c, const struct sidecars *s);
+/* The same without one kind of sidecar: for the verb that writes it. */
+int columns_load_without(struct columns *c, const struct sidecars *s, enum sidecar kind);
 void columns_release(struct columns *c);
 const struct column_info *columns_find(const struct columns *c, const char *name); /* or NULL */
 
