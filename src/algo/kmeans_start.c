@@ -13,8 +13,9 @@
 #include <string.h>
 
 enum {
-    ROUNDS = 8,       /* of k-means||, as cuML */
-    TRIALS_UPTO = 256 /* clusters up to which k-means++ tries several rows for each centroid */
+    ROUNDS = 8,        /* of k-means||, as cuML */
+    TRIALS_UPTO = 256, /* clusters up to which k-means++ tries several rows for each centroid */
+    TRIES = 8          /* of k-means++ on few candidates: of so few clusters each one counts */
 };
 enum { DRAW_FIRST = 1, DRAW_RANDOM, DRAW_FILL, DRAW_ROUND = 100, DRAW_STEP = 1000 };
 
@@ -340,10 +341,16 @@ static int reduce(struct start *s)
     o.first_row = 0;
     o.team = NULL;
     o.progress = NULL;
-    struct kmeans m = {0};
-    if (!rc) rc = kmeans_fit(&m, f->d, &rows, &o);
-    if (!rc) memcpy(f->m->centroids, m.centroids, (size_t)(f->k * f->dim) * sizeof(float));
-    kmeans_release(&m);
+    double least = INFINITY;
+    for (int t = 0; !rc && t < (f->k > TRIALS_UPTO ? 1 : TRIES); t++, o.seed++) {
+        struct kmeans m;
+        rc = kmeans_fit(&m, f->d, &rows, &o);
+        if (!rc && m.inertia < least) {
+            least = m.inertia;
+            memcpy(f->m->centroids, m.centroids, (size_t)(f->k * f->dim) * sizeof(float));
+        }
+        kmeans_release(&m);
+    }
     free(heavy);
     free(weights);
     return rc;

@@ -166,7 +166,8 @@ TEST(scores_are_the_same_in_any_blocks_and_threads)
     struct rows rows = rows_of(&t);
     for (int threads = 1; threads < 4; threads++)
         for (size_t memory = 0; memory < 3; memory++) {
-            struct pairs_options o = {.memory = memory * 100000}; /* 0, 333 and 694 rows at once */
+            struct pairs_options o = {.memory =
+                                          memory * 100000}; /* all, 260 and 520 rows at once */
             CHECK_INT(pairs_score(score, earlier, device(threads), &rows, &o), 0);
             CHECK_BYTES(score, want, (size_t)n * 4);
             CHECK_BYTES(earlier, who, (size_t)n * 4);
