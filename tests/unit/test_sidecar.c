@@ -166,7 +166,7 @@ TEST(files_of_different_lengths_are_told_apart)
     CHECK_INT(columns_load(&c, s), 0);
     const struct column_info *want[] = {columns_find(&c, "n")};
     CHECK_INT(batch_open(&b, s, 0, want, 1), ERR_INPUT);
-    CHECK(strstr(err_text(), "metadata_0.parquet has 6 rows, but its partition 5"));
+    CHECK(strstr(err_text(), "metadata_0.parquet has 6 rows, but img_emb/img_emb_0.npy 5"));
     struct embeddings e;
     CHECK_INT(embeddings_open(&e, s, SIDE_TEXT, 0), ERR_INPUT);
     CHECK(strstr(err_text(), "text_emb_0.npy has 4 rows"));
