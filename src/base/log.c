@@ -108,6 +108,19 @@ void log_progress_end(void)
     pthread_mutex_unlock(&lock);
 }
 
+void log_result(const char *fmt, ...)
+{
+    va_list ap;
+    if (json) return;
+    va_start(ap, fmt);
+    pthread_mutex_lock(&lock);
+    erase();
+    vprintf(fmt, ap);
+    putchar('\n');
+    pthread_mutex_unlock(&lock);
+    va_end(ap);
+}
+
 void log_event(const char *object)
 {
     if (!json) return;

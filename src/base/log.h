@@ -19,6 +19,9 @@ void log_progress(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void log_progress_end(void); /* take the line away */
 int log_is_terminal(void);
 
+/* A line of results on standard output; not with --json, whose events tell the same. */
+void log_result(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
 /* One --json event, already serialised; ignored without --json. */
 void log_event(const char *json_object);
 
