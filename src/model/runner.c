@@ -118,7 +118,7 @@ static int deliver(struct clip_runner *r, void *out, const struct var *y)
     struct tensor z = y->x;
     if (r->ask.normalize) {
         z = tensor_2d(tape_alloc(t, count * size), r->ask.out, y->x.dim[0], y->x.dim[1]);
-        if (!tape_skips(t)) tape_ran(t, op_l2norm(t->dev, &(struct l2norm){z, y->x}));
+        if (!tape_skips(t)) tape_ran(t, op_l2norm(t->dev, &(struct l2norm){.y = z, .x = y->x}));
     }
     char *to = r->plain ? (char *)r->plain : out;
     size_t row = (size_t)z.dim[1] * dtype_size(z.type), step = (size_t)z.ld * dtype_size(z.type);

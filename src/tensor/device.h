@@ -7,7 +7,7 @@
 #ifndef TENSOR_DEVICE_H
 #define TENSOR_DEVICE_H
 
-#include "tensor/tensor.h"
+#include "tensor/cluster.h"
 
 enum act { ACT_NONE, ACT_GELU, ACT_QUICK_GELU, ACT_RELU, ACT_SILU, ACT_SIGMOID };
 
@@ -75,11 +75,6 @@ struct embed_bwd {
     const int32_t *ids, *at;
 };
 
-/* y = x / ||x|| row by row; a zero row stays zero. y may be f16. */
-struct l2norm {
-    struct tensor y, x;
-};
-
 /* loss[0] += mean over rows of cross entropy(logits[rows,n], target); dlogits is overwritten. */
 struct xent {
     struct tensor logits, dlogits;
@@ -124,6 +119,10 @@ struct device_ops {
     int (*add)(struct device *d, const struct tensor *y, const struct tensor *x); /* y += x */
     int (*xent)(struct device *d, const struct xent *a);
     int (*adamw)(struct device *d, const struct adamw *a);
+    int (*nearest)(struct device *d, const struct nearest *a);
+    int (*distance)(struct device *d, const struct distance *a);
+    int (*sum_by)(struct device *d, const struct sum_by *a);
+    int (*pair_max)(struct device *d, const struct pair_max *a);
 };
 
 /* lanes: how many independent workers should feed this device, each through its own lane.

@@ -25,12 +25,17 @@ enum row {
     ROW_ADD,
     ROW_XENT,
     ROW_ADAMW,
+    ROW_NEAREST,
+    ROW_DISTANCE,
+    ROW_SUM_BY,
+    ROW_PAIR_MAX,
     ROW_COUNT
 };
 
 static const char *const row_name[] = {
-    "pack",     "linear", "linear_bwd", "attention", "attention_bwd", "layernorm", "layernorm_bwd",
-    "patchify", "embed",  "embed_bwd",  "l2norm",    "add",           "xent",      "adamw"};
+    "pack",          "linear",   "linear_bwd", "attention", "attention_bwd", "layernorm",
+    "layernorm_bwd", "patchify", "embed",      "embed_bwd", "l2norm",        "add",
+    "xent",          "adamw",    "nearest",    "distance",  "sum_by",        "pair_max"};
 
 struct profile {
     struct profile *parent;
@@ -323,15 +328,21 @@ int op_embed_bwd(struct device *d, const struct embed_bwd *a)
     return row_end(d, ROW_EMBED_BWD, t, 0, d->ops->embed_bwd(d, a));
 }
 
+static int is_real(enum dtype t)
+{
+    return t == F32 || t == F16;
+}
+
 int op_l2norm(struct device *d, const struct l2norm *a)
 {
     int64_t rows = tensor_rows(&a->x), n = tensor_cols(&a->x);
-    assert(given(&a->x) && given(&a->y));
+    assert(given(&a->x) && given(&a->y) && is_vector(&a->norm, rows));
     assert(is_matrix(&a->x, rows, n) && is_matrix(&a->y, rows, n));
-    ONLY_F32("l2norm", &a->x);
-    if (a->y.type != F32 && a->y.type != F16)
-        return err_set(ERR_USAGE, "l2norm writes f32 or f16 on this device, not %s",
-                       dtype_name(a->y.type));
+    ONLY_F32("l2norm", &a->norm);
+    if (!is_real(a->y.type) || !is_real(a->x.type))
+        return err_set(ERR_USAGE,
+                       "l2norm makes f32 or f16 of f32 or f16 on this device, not %s of %s",
+                       dtype_name(a->y.type), dtype_name(a->x.type));
     double t = row_begin(d), flop = 3.0 * (double)rows * (double)n;
     return row_end(d, ROW_L2NORM, t, flop, d->ops->l2norm(d, a));
 }
@@ -364,4 +375,71 @@ int op_adamw(struct device *d, const struct adamw *a)
     ONLY_F32("adamw", &a->w, &a->grad, &a->m, &a->v);
     double t = row_begin(d), flop = 14.0 * (double)n;
     return row_end(d, ROW_ADAMW, t, flop, d->ops->adamw(d, a));
+}
+
+static int is_list(const struct tensor *t, enum dtype type, int64_t n)
+{
+    return !given(t) || (t->type == type && tensor_count(t) == n);
+}
+
+int op_nearest(struct device *d, const struct nearest *a)
+{
+    int64_t n = tensor_rows(&a->x), dim = tensor_cols(&a->x), k = a->c.dim[0];
+    assert(given(&a->x) && given(&a->c) && given(&a->half) && given(&a->index));
+    assert(is_matrix(&a->x, n, dim) && is_matrix(&a->c, k, dim) && k > 0);
+    assert(is_list(&a->index, I32, n) && is_list(&a->best, F32, n) && is_list(&a->next, F32, n));
+    assert(is_list(&a->half, F32, k));
+    if (!a->packed) ONLY_F32("nearest with plain centroids", &a->c);
+    if (!is_real(a->x.type))
+        return err_set(ERR_USAGE, "nearest takes f32 or f16 on this device, not %s",
+                       dtype_name(a->x.type));
+    double t = row_begin(d), flop = 2.0 * (double)n * (double)k * (double)dim;
+    return row_end(d, ROW_NEAREST, t, flop, d->ops->nearest(d, a));
+}
+
+int op_distance(struct device *d, const struct distance *a)
+{
+    int64_t n = tensor_rows(&a->x), dim = tensor_cols(&a->x);
+    assert(given(&a->x) && given(&a->c) && given(&a->index));
+    assert(is_matrix(&a->x, n, dim) && is_matrix(&a->c, tensor_rows(&a->c), dim));
+    assert(is_list(&a->square, F32, n) && is_list(&a->dot, F32, n) && is_list(&a->index, I32, n));
+    ONLY_F32("distance", &a->x, &a->c);
+    double t = row_begin(d), flop = 5.0 * (double)n * (double)dim;
+    return row_end(d, ROW_DISTANCE, t, flop, d->ops->distance(d, a));
+}
+
+int op_sum_by(struct device *d, const struct sum_by *a)
+{
+    int64_t n = tensor_rows(&a->x), dim = tensor_cols(&a->x), k = tensor_rows(&a->sums);
+    assert(given(&a->x) && given(&a->sums) && given(&a->counts) && given(&a->to));
+    assert(is_matrix(&a->x, n, dim) && is_matrix(&a->sums, k, dim) && a->sums.type == I64);
+    assert(is_list(&a->counts, I64, k) && is_list(&a->to, I32, n));
+    assert(is_list(&a->from, I32, n) && is_list(&a->w, I32, n));
+    ONLY_F32("sum_by", &a->x);
+    double t = row_begin(d), flop = 2.0 * (double)n * (double)dim;
+    return row_end(d, ROW_SUM_BY, t, flop, d->ops->sum_by(d, a));
+}
+
+/* Pairs of an x item and an earlier e item. */
+static double earlier_pairs(const struct pair_max *a, int64_t m, int64_t n)
+{
+    double sum = 0;
+    for (int64_t r = 0; r < m; r++) {
+        int64_t before = a->x_first + r - a->e_first;
+        sum += (double)(before < 0 ? 0 : before > n ? n : before);
+    }
+    return sum;
+}
+
+int op_pair_max(struct device *d, const struct pair_max *a)
+{
+    int64_t m = tensor_rows(&a->x), dim = tensor_cols(&a->x), n = a->e.dim[0];
+    assert(given(&a->x) && given(&a->e) && given(&a->score) && given(&a->index));
+    assert(is_matrix(&a->x, m, dim) && is_matrix(&a->e, n, dim));
+    assert(is_list(&a->score, F32, m) && is_list(&a->index, I32, m));
+    assert(a->x_first >= 0 && a->e_first >= 0 && a->e_first + n <= INT32_MAX);
+    ONLY_F32("pair_max", &a->x);
+    if (!a->packed) ONLY_F32("pair_max with plain rows", &a->e);
+    double t = row_begin(d), flop = d->profile ? 2.0 * (double)dim * earlier_pairs(a, m, n) : 0;
+    return row_end(d, ROW_PAIR_MAX, t, flop, d->ops->pair_max(d, a));
 }

@@ -31,6 +31,10 @@ int op_l2norm(struct device *d, const struct l2norm *a);
 int op_add(struct device *d, const struct tensor *y, const struct tensor *x); /* y += x */
 int op_xent(struct device *d, const struct xent *a);
 int op_adamw(struct device *d, const struct adamw *a);
+int op_nearest(struct device *d, const struct nearest *a);
+int op_distance(struct device *d, const struct distance *a);
+int op_sum_by(struct device *d, const struct sum_by *a);
+int op_pair_max(struct device *d, const struct pair_max *a);
 
 /* Times of the rows of one device or lane. NULL unless $DARKROOM_PROFILE is set. A lane adds its
  * times to its parent when freed (so lanes close before their device); the parent logs them. */

@@ -5,7 +5,7 @@
 
 #include "tensor/device.h"
 
-enum { DEVICE_ABI = 1 }; /* counts every change of device.h */
+enum { DEVICE_ABI = 2 }; /* counts every change of device.h */
 #define DEVICE_PLUGIN_SYMBOL "darkroom_device"
 
 struct device_plugin {

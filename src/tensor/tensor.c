@@ -5,14 +5,14 @@
 
 size_t dtype_size(enum dtype t)
 {
-    static const size_t size[] = {[F32] = 4, [F16] = 2, [BF16] = 2, [U8] = 1, [I32] = 4};
+    static const size_t size[] = {[F32] = 4, [F16] = 2, [BF16] = 2, [U8] = 1, [I32] = 4, [I64] = 8};
     return size[t];
 }
 
 const char *dtype_name(enum dtype t)
 {
     static const char *const name[] = {
-        [F32] = "f32", [F16] = "f16", [BF16] = "bf16", [U8] = "u8", [I32] = "i32"};
+        [F32] = "f32", [F16] = "f16", [BF16] = "bf16", [U8] = "u8", [I32] = "i32", [I64] = "i64"};
     return name[t];
 }
 

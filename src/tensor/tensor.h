@@ -4,7 +4,7 @@
 
 #include "base/platform.h"
 
-enum dtype { F32, F16, BF16, U8, I32 };
+enum dtype { F32, F16, BF16, U8, I32, I64 };
 enum { TENSOR_RANK = 4 };
 
 /* Row-major; the last dimension is contiguous. ld = elements from one row to the next, where a

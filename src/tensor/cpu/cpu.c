@@ -116,6 +116,10 @@ static const struct device_ops cpu_ops = {
     .add = cpu_add,
     .xent = cpu_xent,
     .adamw = cpu_adamw,
+    .nearest = cpu_nearest,
+    .distance = cpu_distance,
+    .sum_by = cpu_sum_by,
+    .pair_max = cpu_pair_max,
 };
 
 static int64_t l2_bytes(void)

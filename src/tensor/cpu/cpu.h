@@ -10,7 +10,7 @@ enum scratch {
     SCRATCH_A,    /* packed left matrix */
     SCRATCH_B,    /* packed right matrix */
     SCRATCH_C,    /* sums between two blocks of k; attention: scores */
-    SCRATCH_Q,    /* attention: outputs of a tile, and a copy of its queries */
+    SCRATCH_Q,    /* attention: outputs of a tile, and a copy of its queries; cluster: the best */
     SCRATCH_GRAD, /* backward: gradient before the activation */
     SCRATCH_COUNT
 };
@@ -50,5 +50,9 @@ int cpu_embed_bwd(struct device *d, const struct embed_bwd *a);
 int cpu_add(struct device *d, const struct tensor *y, const struct tensor *x);
 int cpu_xent(struct device *d, const struct xent *a);
 int cpu_adamw(struct device *d, const struct adamw *a);
+int cpu_nearest(struct device *d, const struct nearest *a);
+int cpu_distance(struct device *d, const struct distance *a);
+int cpu_sum_by(struct device *d, const struct sum_by *a);
+int cpu_pair_max(struct device *d, const struct pair_max *a);
 
 #endif

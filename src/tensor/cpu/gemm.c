@@ -126,10 +126,25 @@ static void run_block(const struct gemm_job *j, const struct gemm_unit *u, int64
         if (j->kblocks > 1) t.c += ((p - u->p0) * u->span + row - u->row0) * PANEL;
         t.a = j->packed ? packed_tile(j, b, i) : g->a + (j->row + row) * g->lda + b * j->kc;
         t.ahead = ahead + (i - u->t0) * fours * t.step;
-        if (last) fetch_result(&g->finish, j->row + row, p * PANEL, t.rows);
+        if (last && !g->sink) fetch_result(&g->finish, j->row + row, p * PANEL, t.rows);
         j->cpu->k->tile(&t);
-        if (last) j->cpu->k->finish(&g->finish, t.c, j->row + row, p * PANEL, t.rows, cols);
+        if (!last) continue;
+        if (g->sink)
+            g->sink(g->arg, t.c, j->row + row, p * PANEL, t.rows, cols);
+        else
+            j->cpu->k->finish(&g->finish, t.c, j->row + row, p * PANEL, t.rows, cols);
     }
+}
+
+static void run_panels(const struct gemm_job *j, struct gemm_unit *u, int worker)
+{
+    u->row0 = tile_row(j, u->t0);
+    u->span = tile_row(j, u->t1) - u->row0;
+    int64_t rows = j->kblocks > 1 ? u->span * (u->p1 - u->p0) : TILE_MOST;
+    u->sums =
+        scratch_get(j->cpu->worker[worker], SCRATCH_C, (size_t)(rows * PANEL) * sizeof *u->sums);
+    for (int64_t b = 0; b < j->kblocks; b++)
+        for (int64_t p = u->p0; p < u->p1; p++) run_block(j, u, p, b);
 }
 
 static void run_unit(void *arg, size_t index, int worker)
@@ -140,13 +155,7 @@ static void run_unit(void *arg, size_t index, int worker)
     u.t1 = least(u.t0 + j->tiles_unit, j->tiles);
     u.p0 = (int64_t)index % j->col_units * j->panels_unit;
     u.p1 = least(u.p0 + j->panels_unit, j->panels);
-    u.row0 = tile_row(j, u.t0);
-    u.span = tile_row(j, u.t1) - u.row0;
-    int64_t rows = j->kblocks > 1 ? u.span * (u.p1 - u.p0) : TILE_MOST;
-    u.sums =
-        scratch_get(j->cpu->worker[worker], SCRATCH_C, (size_t)(rows * PANEL) * sizeof *u.sums);
-    for (int64_t b = 0; b < j->kblocks; b++)
-        for (int64_t p = u.p0; p < u.p1; p++) run_block(j, &u, p, b);
+    run_panels(j, &u, worker);
 }
 
 /* As many rows as fill 30 % of L2 with one block of k: sums, results and the coming panels need
@@ -158,13 +167,37 @@ static int64_t block_rows(const struct cpu *cpu, int64_t kc)
     return rows < 4 * tile ? 4 * tile : rows;
 }
 
-void gemm_run(struct cpu *cpu, const struct gemm *g)
+static struct gemm_job gemm_plan(struct cpu *cpu, const struct gemm *g)
 {
     struct gemm_job j = {.cpu = cpu, .g = g};
-    int64_t threads = pool_size(cpu->pool);
     j.kblocks = g->k > WHOLE_K ? ceil_div(g->k, BLOCK_K) : 1;
     j.kc = ceil_div(g->k, j.kblocks);
     j.panels = ceil_div(g->n, PANEL);
+    return j;
+}
+
+int64_t gemm_strip_rows(const struct cpu *cpu, int64_t k)
+{
+    int64_t kblocks = k > WHOLE_K ? ceil_div(k, BLOCK_K) : 1, tile = cpu->k->tile_rows;
+    return ceil_div(block_rows(cpu, ceil_div(k, kblocks)), tile) * tile;
+}
+
+void gemm_strip(struct cpu *cpu, const struct gemm *g, int worker)
+{
+    struct gemm_job j = gemm_plan(cpu, g);
+    j.rows = g->m;
+    j.tiles = ceil_div(j.rows, cpu->k->tile_rows);
+    struct gemm_unit u = {.t1 = j.tiles};
+    for (; u.p0 < j.panels; u.p0 = u.p1) {
+        u.p1 = least(u.p0 + BLOCK_PANELS, j.panels);
+        run_panels(&j, &u, worker);
+    }
+}
+
+void gemm_run(struct cpu *cpu, const struct gemm *g)
+{
+    struct gemm_job j = gemm_plan(cpu, g);
+    int64_t threads = pool_size(cpu->pool);
     int64_t rows_once = block_rows(cpu, j.kc) * threads;
     for (j.row = 0; j.row < g->m; j.row += j.rows) {
         int64_t left = g->m - j.row;

@@ -1,4 +1,5 @@
-/* half.h - binary16 and bfloat16 in plain C, as the F16C instructions convert them. */
+/* half.h - numbers of other kinds in plain C: binary16 and bfloat16 as the F16C instructions
+ * convert them, and fixed point. */
 #ifndef TENSOR_CPU_HALF_H
 #define TENSOR_CPU_HALF_H
 
@@ -50,6 +51,19 @@ static inline float half_to_float(uint16_t h)
 static inline float bfloat_to_float(uint16_t h)
 {
     return float_of_bits((uint32_t)h << 16);
+}
+
+/* x * scale rounded to an integer, ties to even: exact for |x * scale| < 2^51. The constant moves
+ * the unit of the sum to the last bit of a double. */
+#define FIXED_MAGIC 0x1.8p52
+
+static inline int64_t fixed_from(float x, double scale)
+{
+    union {
+        double f;
+        int64_t i;
+    } sum = {.f = (double)x * scale + FIXED_MAGIC}, zero = {.f = FIXED_MAGIC};
+    return sum.i - zero.i;
 }
 
 #endif

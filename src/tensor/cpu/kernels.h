@@ -32,6 +32,20 @@ struct tile {
     int rows, more;
 };
 
+/* One row of the row l2norm: y = x / ||x||, or x itself. */
+struct l2norm_row {
+    void *y;
+    const void *x;
+    int64_t n;
+    int y_half, x_half, keep;
+};
+
+/* The best of the columns seen so far for one row of a product, lane by lane: column c is in lane
+ * c % 16, and chunk is c / 16 of the best value. next is the second best value. */
+struct best {
+    float value[16], next[16], chunk[16];
+};
+
 struct kernels {
     int tile_rows; /* how many rows `tile` does best */
 
@@ -53,8 +67,17 @@ struct kernels {
     void (*scale)(float *y, int64_t ldy, const float *x, const float *by, int rows, int cols);
     void (*layernorm)(float *y, const float *x, const float *gain, const float *bias, int64_t n,
                       float eps, float *mean, float *rstd);
-    void (*l2norm)(void *y, const float *x, int64_t n, int half);
+    float (*l2norm)(const struct l2norm_row *a);      /* ||x|| */
     void (*add)(float *y, const float *x, int64_t n); /* y += x */
+
+    void (*widen)(float *y, const uint16_t *x, int64_t n); /* from f16 */
+    /* A finished tile of rows from column col on, against b[0..rows): value - less[col], less
+     * may be NULL. */
+    void (*best)(struct best *b, const float *tile, const float *less, int64_t col, int rows,
+                 int cols);
+    /* |x-c|^2 and x.c in double. */
+    void (*distance)(double *square, double *dot, const float *x, const float *c, int64_t n);
+    void (*add_fixed)(int64_t *sums, const float *x, int64_t n, double scale);
 };
 
 /* Rows a multiple of 2 KiB apart share so few sets of L1 that the rows of a tile would evict each

@@ -1,8 +1,9 @@
 /* kernels_avx2.c - the kernels for AVX2: six rows and two registers of columns at a time keep
  * 12 sums, two of b and one of a in the 16 registers; a panel is done in two halves. */
-#include "tensor/cpu/vec_avx2.h"
+#include "tensor/cpu/wide_avx2.h"
 #include "tensor/cpu/kernels_body.h"
 #include "tensor/cpu/norm_body.h"
+#include "tensor/cpu/cluster_body.h"
 
 enum { ROWS = 6 };
 
@@ -115,4 +116,8 @@ const struct kernels kernels_avx2 = {
     .layernorm = layernorm_row,
     .l2norm = l2norm_row,
     .add = add_row,
+    .widen = widen_row,
+    .best = best_tile,
+    .distance = distance_row,
+    .add_fixed = add_fixed_row,
 };

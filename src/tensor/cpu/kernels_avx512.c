@@ -1,7 +1,8 @@
 /* kernels_avx512.c - the kernels for AVX-512; the micro-kernel stands in tile_avx512.c. */
-#include "tensor/cpu/vec_avx512.h"
+#include "tensor/cpu/wide_avx512.h"
 #include "tensor/cpu/kernels_body.h"
 #include "tensor/cpu/norm_body.h"
+#include "tensor/cpu/cluster_body.h"
 
 /* Sixteen rows of w become sixteen columns of the panel: four rounds of pairwise exchange. */
 static inline __attribute__((always_inline)) void transpose_16(__m512 *r)
@@ -66,4 +67,8 @@ const struct kernels kernels_avx512 = {
     .layernorm = layernorm_row,
     .l2norm = l2norm_row,
     .add = add_row,
+    .widen = widen_row,
+    .best = best_tile,
+    .distance = distance_row,
+    .add_fixed = add_fixed_row,
 };

@@ -1,7 +1,8 @@
 /* kernels_plain.c - the kernels in plain C: what every other instruction set must equal. */
-#include "tensor/cpu/vec_plain.h"
+#include "tensor/cpu/wide_plain.h"
 #include "tensor/cpu/kernels_body.h"
 #include "tensor/cpu/norm_body.h"
+#include "tensor/cpu/cluster_body.h"
 
 static void tile_plain(const struct tile *t)
 {
@@ -32,4 +33,8 @@ const struct kernels kernels_plain = {
     .layernorm = layernorm_row,
     .l2norm = l2norm_row,
     .add = add_row,
+    .widen = widen_row,
+    .best = best_tile,
+    .distance = distance_row,
+    .add_fixed = add_fixed_row,
 };

@@ -74,13 +74,22 @@ static void l2norm_rows(void *arg, size_t index, int worker)
 {
     const struct norm_job *j = arg;
     const struct l2norm *a = j->args;
-    int64_t n = tensor_cols(&a->x), first = (int64_t)index * ROWS_ONCE;
+    int64_t first = (int64_t)index * ROWS_ONCE;
     int64_t end = first + ROWS_ONCE < j->rows ? first + ROWS_ONCE : j->rows;
-    size_t step = (size_t)a->y.ld * dtype_size(a->y.type);
+    size_t y_step = (size_t)a->y.ld * dtype_size(a->y.type);
+    size_t x_step = (size_t)a->x.ld * dtype_size(a->x.type);
+    float *norm = a->norm.data;
     (void)worker;
-    for (int64_t r = first; r < end; r++)
-        j->cpu->k->l2norm((char *)a->y.data + (size_t)r * step,
-                          (const float *)a->x.data + r * a->x.ld, n, a->y.type == F16);
+    for (int64_t r = first; r < end; r++) {
+        struct l2norm_row row = {.y = (char *)a->y.data + (size_t)r * y_step,
+                                 .x = (const char *)a->x.data + (size_t)r * x_step,
+                                 .n = tensor_cols(&a->x),
+                                 .y_half = a->y.type == F16,
+                                 .x_half = a->x.type == F16,
+                                 .keep = a->keep};
+        float length = j->cpu->k->l2norm(&row);
+        if (norm) norm[r] = length;
+    }
 }
 
 int cpu_l2norm(struct device *d, const struct l2norm *a)

@@ -29,23 +29,30 @@ static void layernorm_row(float *y, const float *x, const float *gain, const flo
     *rstd_out = rstd;
 }
 
-static void l2norm_row(void *y, const float *x, int64_t n, int half)
+static inline struct vec load_real(const void *x, int64_t at, int n, int half)
+{
+    return half ? vec_load_half((const uint16_t *)x + at, n) : vec_load_n((const float *)x + at, n);
+}
+
+static float l2norm_row(const struct l2norm_row *a)
 {
     struct vec square = vec_set(0);
+    int64_t n = a->n;
     for (int64_t i = 0; i < n; i += VEC) {
-        struct vec v = vec_load_n(x + i, part(i, n));
+        struct vec v = load_real(a->x, i, part(i, n), a->x_half);
         square = vec_fma(v, v, square);
     }
     float norm = sqrtf(vec_sum(square));
-    struct vec d = vec_set(norm == 0 ? 1 : norm);
+    struct vec d = vec_set(a->keep || norm == 0 ? 1 : norm);
     for (int64_t i = 0; i < n; i += VEC) {
         int w = part(i, n);
-        struct vec v = vec_div(vec_load_n(x + i, w), d);
-        if (half)
-            vec_store_half((uint16_t *)y + i, v, w);
+        struct vec v = vec_div(load_real(a->x, i, w, a->x_half), d);
+        if (a->y_half)
+            vec_store_half((uint16_t *)a->y + i, v, w);
         else
-            vec_store_n((float *)y + i, v, w);
+            vec_store_n((float *)a->y + i, v, w);
     }
+    return norm;
 }
 
 static void add_row(float *y, const float *x, int64_t n)
