@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 static const struct verb *const verbs[] = {
-    &embed_verb, &inspect_verb, &model_verb,   &status_verb,   &verify_verb,
-    &gc_verb,    &device_verb,  &version_verb, &help_verb_row, NULL};
+    &embed_verb, &dedup_verb,  &inspect_verb, &model_verb,    &status_verb, &verify_verb,
+    &gc_verb,    &device_verb, &version_verb, &help_verb_row, NULL};
 
 static int fail(int rc)
 {

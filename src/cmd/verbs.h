@@ -5,6 +5,7 @@
 #include "stage/verb.h"
 
 extern const struct verb embed_verb;                        /* stage/image/embed.c */
+extern const struct verb dedup_verb;                        /* stage/dedup/dedup.c */
 extern const struct verb inspect_verb;                      /* cmd/inspect.c */
 extern const struct verb model_verb;                        /* cmd/model.c */
 extern const struct verb status_verb, verify_verb, gc_verb; /* cmd/place.c */

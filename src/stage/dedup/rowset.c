@@ -92,8 +92,7 @@ static const char *row_at(const struct rowset *r, int64_t row)
 {
     int64_t i = rowset_part(r, row);
     const struct embeddings *e = &r->part[i];
-    return (const char *)e->data +
-           (size_t)(row - r->first[i]) * (size_t)e->dim * (e->half ? 2 : 4);
+    return (const char *)e->data + (size_t)(row - r->first[i]) * (size_t)e->dim * (e->half ? 2 : 4);
 }
 
 void rowset_access(const struct rowset *r, enum access how)
@@ -134,8 +133,13 @@ static void copy_row(char *out, const struct rowset *r, int64_t row)
 
 void rowset_gather(void *out, const struct rowset *r, const int64_t *rows, int64_t n)
 {
-    for (int64_t k = 0; k < n; k++)
-        copy_row((char *)out + (size_t)k * row_bytes(r), r, rows[k]);
+    for (int64_t k = 0; k < n; k++) copy_row((char *)out + (size_t)k * row_bytes(r), r, rows[k]);
+}
+
+void rowset_read(float *out, const struct rowset *r, int64_t row)
+{
+    int64_t i = rowset_part(r, row);
+    embeddings_get(out, &r->part[i], row - r->first[i], 1);
 }
 
 /* ---- for algorithms ---- */

@@ -27,6 +27,7 @@ void rowset_access(const struct rowset *r, enum access how); /* how it will be r
 
 /* Rows by their numbers into out: f16 when all are f16, else f32, [n,dim]. Any thread. */
 void rowset_gather(void *out, const struct rowset *r, const int64_t *rows, int64_t n);
+void rowset_read(float *out, const struct rowset *r, int64_t row); /* one, as f32 */
 /* They will be gathered soon: start reading. */
 void rowset_expect(const struct rowset *r, const int64_t *rows, int64_t n);
 void rowset_forget(const struct rowset *r); /* no page is needed soon */
