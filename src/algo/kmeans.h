@@ -50,7 +50,7 @@ struct kmeans_options {
     double fit_fraction;    /* fit on this share of the rows; 0 or 1: all */
     int normalize;          /* divide each row by its norm first */
     int no_bounds;          /* compute every distance: same bits, more time, 4 bytes a row less */
-    int64_t block_rows;     /* 0: block_rows(dim) */
+    int64_t block_rows;     /* 0: block_size(dim) */
     const float *centroids; /* KMEANS_GIVEN: [clusters,dim] */
     const int32_t *weights; /* one per row, >= 1; NULL: ones. Not with fit_fraction. */
     int64_t first_row;      /* the number of row 0 among the rows of all ranks */

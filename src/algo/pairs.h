@@ -14,9 +14,9 @@ enum pairs_keep {
     PAIRS_LOW     /* a column, low first; then id ascending */
 };
 
-/* One row of a cluster. key: its distance to the centroid (l2 or cosine: they order alike only
- * on the sphere) or the column to keep by, where NaN (null) comes last. Equal keys and ids go by
- * part, then row, ascending. Ids compare by bytes. */
+/* One row of a cluster. key: its distance to the centroid (l2 or cosine, as sim_metric says; it
+ * decides the order only) or the column to keep by. A key that is NaN (null) comes last. Ids
+ * compare by bytes; equal keys and ids go by part, then row, ascending. */
 struct pairs_item {
     float key;
     uint32_t id_bytes;
@@ -29,14 +29,13 @@ struct pairs_item {
 void pairs_order(int64_t *order, const struct pairs_item *items, int64_t n, enum pairs_keep keep,
                  uint64_t seed);
 
-/* Memory a cluster may take while it is compared, in bytes; 0: 1 GiB. Larger clusters are read
- * several times instead. */
 struct pairs_options {
-    size_t memory;
+    size_t memory; /* that a cluster may take while it is compared; 0: 1 GiB. Larger clusters are
+                      read several times instead. Same bits. */
     int normalize; /* divide each row by its norm first; 0: they are unit vectors already */
 };
 
-/* rows: one cluster in keep order, none of them zero or not finite (ERR_DATA otherwise).
+/* rows: one cluster in keep order, none of them zero or not finite (ERR_INPUT otherwise).
  * score[j] = max(0, max over i < j of cosine(i,j)); earlier[j] = the first i that reaches it, or j
  * itself where every cosine is negative and for j = 0 (the zero of the diagonal wins, as in
  * NeMo). Only pairs i < j are computed: half the square. */
@@ -47,13 +46,14 @@ int pairs_score(float *score, int32_t *earlier, struct device *d, struct rows *r
  * scores are compared. */
 float pairs_limit(double eps);
 
-/* removed[j] = score[j] >= pairs_limit(eps); how many. A row is removed for an earlier one even
- * where that one is removed itself: chains collapse. */
+/* removed[j] = score[j] >= pairs_limit(eps), where removed is not NULL; returns how many. A row is
+ * removed for an earlier one even where that one is removed itself: chains collapse. */
 int64_t pairs_removed(uint8_t *removed, const float *score, int64_t n, double eps);
 
 /* The other rule, one keep-set per eps: row j is removed for eps[e] iff an earlier row that is
  * kept for eps[e] has a cosine of at least pairs_limit(eps[e]). removed [count][n]: 0 kept, 1
- * removed; by [count][n], where not NULL, the first such row, or -1. count is 1..PAIRS_EPS. */
+ * removed; by [count][n], where not NULL, the first such row, or -1. count is 1..PAIRS_EPS. Rows
+ * as above. */
 enum { PAIRS_EPS = 32 };
 int pairs_greedy(uint8_t *removed, int32_t *by, struct device *d, struct rows *rows,
                  const double *eps, int count, const struct pairs_options *o);

@@ -17,32 +17,32 @@ struct rows {
 /* The rows of a matrix in host memory (f32 or f16, rank 2), which must outlive them. */
 struct rows rows_of(struct tensor *matrix);
 
-/* Why a row cannot take part: its norm tells. */
+/* Whether a row can take part; its norm tells. A zero row is bad where rows are normalised; one
+ * with a number that is not finite, or so long that the norm is not, always is. */
 enum row_state { ROW_GOOD, ROW_ZERO, ROW_NOT_FINITE };
-/* A zero row is bad where rows are normalised; numbers that are not finite, or so large that the
- * norm is not, always are. */
 enum row_state row_state(float norm, int normalize);
 
 /* Up to `most` rows as f32 on a device, divided by their norm where asked (NeMo's x/||x||, no
- * epsilon), with the norms they had on the host. */
+ * epsilon); the norms they came with stand on the host once the block is finished. */
 struct block {
     struct device *device;
-    int64_t most, dim, rows;
-    struct tensor x;    /* f32 [rows,dim] on the device */
-    float *norm;        /* [rows], host */
-    void *stage, *near; /* device memory for what is on its way */
+    int64_t most, dim;
+    struct tensor x; /* f32 [rows,dim] on the device */
+    float *norm;     /* [rows], host */
+    float *norm_dev; /* the same on the device */
+    void *stage;     /* rows on their way to a device with memory of its own */
     size_t stage_bytes;
 };
 int block_init(struct block *b, struct device *d, int64_t most, int64_t dim);
 void block_release(struct block *b);
 
-/* Empty the block; add rows [first, first+n) behind those it holds; fetch their norms. What is
- * added must fit. */
+/* Empty it; add rows [first, first+n) behind those it holds, which must fit; end the filling. */
 void block_reset(struct block *b);
 int block_add(struct block *b, struct rows *r, int64_t first, int64_t n, int normalize);
 int block_finish(struct block *b);
+int64_t block_room(const struct block *b);
 
-/* A block size that keeps threads busy: about 16 MB. */
-int64_t block_rows(int64_t dim);
+/* A size that keeps threads busy and the memory small: about 16 MB. */
+int64_t block_size(int64_t dim);
 
 #endif

@@ -134,6 +134,7 @@ struct device {
     char kind[64];    /* "cpu" */
     char detail[64];  /* "avx512, 2 threads" */
     int lanes;
+    int host; /* its memory is the program's own: rows may be given any host pointer */
     const struct device_ops *ops;
     void *state;
     struct profile *profile; /* of ops.c; NULL unless $DARKROOM_PROFILE is set */

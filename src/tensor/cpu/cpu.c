@@ -137,7 +137,8 @@ static struct device *cpu_new(const struct kernels *k, int threads)
     c->l2_bytes = l2_bytes();
     c->workers = pool_size(c->pool);
     c->worker = mem_alloc((size_t)c->workers * sizeof *c->worker);
-    *d = (struct device){.name = "cpu", .kind = "cpu", .lanes = 1, .ops = &cpu_ops, .state = c};
+    *d = (struct device){
+        .name = "cpu", .kind = "cpu", .lanes = 1, .host = 1, .ops = &cpu_ops, .state = c};
     return d;
 }
 

@@ -40,15 +40,26 @@ int cpu_patchify(struct device *d, const struct patchify *a)
     return 0;
 }
 
-int cpu_embed(struct device *d, const struct embed *a)
+enum { ROWS_ONCE = 64 };
+
+static void embed_rows(void *arg, size_t index, int worker)
 {
-    struct cpu *cpu = d->state;
-    int64_t n = tensor_cols(&a->y), rows = tensor_rows(&a->y);
-    for (int64_t r = 0; r < rows; r++) {
+    const struct point_job *j = arg;
+    const struct embed *a = j->args;
+    int64_t n = tensor_cols(&a->y), rows = tensor_rows(&a->y), first = (int64_t)index * ROWS_ONCE;
+    (void)worker;
+    for (int64_t r = first; r < rows && r < first + ROWS_ONCE; r++) {
         float *y = (float *)a->y.data + r * a->y.ld;
         memcpy(y, (const float *)a->table.data + a->ids[r] * a->table.ld, (size_t)n * sizeof *y);
-        if (a->pos.data) cpu->k->add(y, (const float *)a->pos.data + a->at[r] * a->pos.ld, n);
+        if (a->pos.data) j->cpu->k->add(y, (const float *)a->pos.data + a->at[r] * a->pos.ld, n);
     }
+}
+
+int cpu_embed(struct device *d, const struct embed *a)
+{
+    struct point_job j = {d->state, a, NULL};
+    size_t units = (size_t)((tensor_rows(&a->y) + ROWS_ONCE - 1) / ROWS_ONCE);
+    pool_for(j.cpu->pool, units, embed_rows, &j);
     return 0;
 }
 
