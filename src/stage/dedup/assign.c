@@ -6,9 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +19,7 @@ struct assigning {
     struct results results;
     int64_t *todo; /* partitions */
     size_t count;
-    atomic_int failed;
-    pthread_mutex_t lock;
-    char error[512];
+    struct failure failure;
 };
 
 static int gather_block(struct results *r, const struct pairing *p, size_t i)
@@ -115,14 +110,8 @@ static void one_part(void *arg, size_t i, int worker)
 {
     struct assigning *a = arg;
     (void)worker;
-    int rc = atomic_load(&a->failed) ? 0 : do_part(a, a->todo[i]);
-    if (!rc) return;
-    pthread_mutex_lock(&a->lock);
-    if (!atomic_load(&a->failed)) {
-        snprintf(a->error, sizeof a->error, "%s", err_text());
-        atomic_store(&a->failed, rc);
-    }
-    pthread_mutex_unlock(&a->lock);
+    int rc = failure_came(&a->failure) ? 0 : do_part(a, a->todo[i]);
+    if (rc) failure_note(&a->failure, rc);
 }
 
 /* The partitions whose sidecars are not there. */
@@ -149,7 +138,7 @@ static int write_all(struct assigning *a)
     int rc = receipt_remove(d->place, DEDUP_EPS, 0, 1);
     if (!rc) rc = gather(&a->results, a->p);
     if (!rc) pool_for(d->pool, a->count, one_part, a);
-    if (!rc && (rc = atomic_load(&a->failed))) err_set(rc, "%s", a->error);
+    if (!rc) rc = failure_end(&a->failure);
     return rc ? rc : pairing_drop_blocks(a->p);
 }
 
@@ -157,7 +146,7 @@ static int make(struct assigning *a)
 {
     struct pairing *p = a->p;
     struct dedup *d = p->d;
-    live_start(&d->live, d->place, DEDUP_PAIRS, d->task);
+    dedup_begin(d, DEDUP_PAIRS);
     int rc = pairing_open(p);
     if (!rc) rc = pairing_blocks(p);
     d->redone++;
@@ -202,7 +191,6 @@ int dedup_pairs(struct dedup *d)
 {
     struct pairing p = {.d = d};
     struct assigning a = {.p = &p};
-    pthread_mutex_init(&a.lock, NULL);
     settings_of_pairs(&p.run, &d->set);
     run_add(&p.run, "device", d->device->kind);
     int rc = note_inputs(&p);
@@ -214,6 +202,5 @@ int dedup_pairs(struct dedup *d)
     scratch_close(&a.results.score);
     free(a.todo);
     pairing_close(&p);
-    pthread_mutex_destroy(&a.lock);
     return rc;
 }

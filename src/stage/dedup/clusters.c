@@ -77,7 +77,7 @@ static int choose_kept(struct choice *c, struct dedup *d)
 static int count_good(struct fitting *f)
 {
     struct block b = {0};
-    int64_t most = f->rows.dim ? block_rows(f->rows.dim) : 1;
+    int64_t most = f->rows.dim ? block_size(f->rows.dim) : 1;
     int rc = f->rows.count ? block_init(&b, f->d->device, most, f->rows.dim) : 0;
     for (int64_t at = 0; at < f->rows.count && !rc; at += most) {
         int64_t n = f->rows.count - at < most ? f->rows.count - at : most;
@@ -87,8 +87,7 @@ static int count_good(struct fitting *f)
         for (int64_t i = 0; i < n && !rc; i++)
             f->choice.good += row_state(b.norm[i], 1) == ROW_GOOD;
         if (!rc)
-            rc = dedup_progress(f->d, "counting rows", (double)(at + n) / (double)f->rows.count,
-                                at + n);
+            rc = dedup_progress(f->d, "counting rows", (double)(at + n) / (double)f->rows.count);
     }
     block_release(&b);
     return rc;
@@ -214,9 +213,9 @@ static int on_step(void *state, const struct kmeans_step *s)
     int start = !strcmp(s->phase, "start");
     snprintf(what, sizeof what, start ? "k-means start, round %d of %d" : "k-means round %d of %d",
              start ? s->round : f->rounds_before + s->round,
-             start ? s->rounds : f->d->set.max_iter);
+             start ? s->rounds : (int)f->d->set.max_iter);
     int rc = start || !s->centroids ? 0 : checkpoint_maybe(f, s);
-    return rc ? rc : dedup_progress(f->d, what, -1, f->choice.count);
+    return rc ? rc : dedup_progress(f->d, what, -1);
 }
 
 static int fit(struct fitting *f, int64_t clusters)
@@ -225,7 +224,7 @@ static int fit(struct fitting *f, int64_t clusters)
     f->model.clusters = clusters; /* so that checkpoints know their size */
     checkpoint_load(f, clusters);
     struct kmeans_options o = {.clusters = clusters,
-                               .max_iter = s->max_iter - f->rounds_before,
+                               .max_iter = (int)s->max_iter - f->rounds_before,
                                .tol = s->tol,
                                .stop = KMEANS_CUML,
                                .start = f->start ? KMEANS_GIVEN : s->start,
@@ -286,8 +285,7 @@ static int put_found(void *state, const struct kmeans_found *x)
     }
     return rc ? rc
               : dedup_progress(w->d, "assigning rows",
-                               (double)(x->first + x->n) / (double)w->choice->count,
-                               x->first + x->n);
+                               (double)(x->first + x->n) / (double)w->choice->count);
 }
 
 /* No centroid: no row has a direction. */
@@ -348,7 +346,7 @@ static int make(struct fitting *f)
     int64_t clusters = 0;
     int rc = choose_rows(f);
     if (!rc) rc = check_clusters(f, &clusters, 1);
-    if (!rc) live_start(&d->live, d->place, DEDUP_CLUSTERS, d->task);
+    if (!rc) dedup_begin(d, DEDUP_CLUSTERS);
     if (!rc && clusters) rc = fit(f, clusters);
     if (!rc) rc = product_begin(&r, d->place, DEDUP_CLUSTERS, &f->run, &f->inputs, 0, 1);
     r.samples = r.rows = d->rows.total;

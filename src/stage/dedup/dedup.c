@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "base/stop.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,15 +43,15 @@ static const struct opt options[] = {
      "eps above 0.5 and too many clusters are errors", 0},
     {"layout", NULL, 0, OPT_CHOICE, AT(layout), "darkroom", "darkroom|nemo",
      "nemo: also NeMo Curator's files, in dedup/nemo", 0},
-    {"seed", "random-state", 0, OPT_INT, AT(seed), "-1", "N",
+    {"seed", "random-state", 0, OPT_STR, AT(seed), NULL, "N",
      "of k-means and of --keep random (default 0)", 0},
     {"max-iter", NULL, 0, OPT_INT, AT(max_iter), "0", "N", "most rounds of k-means (default 100)",
      0},
-    {"tol", NULL, 0, OPT_FLOAT, AT(tol), "-1", "T",
+    {"tol", NULL, 0, OPT_STR, AT(tol), NULL, "T",
      "k-means ends when the squared moves of all centroids sum to less (default 0.0001)", 0},
     {"init", NULL, 0, OPT_STR, AT(init), NULL, "START",
      "k-means||, k-means++ or random (default k-means||)", 0},
-    {"fit-fraction", "fit-data-fraction", 0, OPT_FLOAT, AT(fit_fraction), "-1", "F",
+    {"fit-fraction", "fit-data-fraction", 0, OPT_STR, AT(fit_fraction), NULL, "F",
      "fit on this share of the rows, then assign all (default 1)", 0},
     {"eps-thresholds", NULL, 0, OPT_LIST, AT(thresholds), NULL, "E[,E...]",
      "more values for the table", 0},
@@ -64,17 +66,59 @@ int dedup_open_rows(struct dedup *d)
     return d->rows.part ? 0 : rowset_open(&d->rows, d->sidecars, d->memory / 2);
 }
 
-int dedup_progress(struct dedup *d, const char *what, double share, int64_t rows)
+void failure_note(struct failure *f, int rc)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&f->rc)) {
+        snprintf(f->text, sizeof f->text, "%s", err_text());
+        atomic_store(&f->rc, rc);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+int failure_came(struct failure *f)
+{
+    return atomic_load(&f->rc);
+}
+
+int failure_end(struct failure *f)
+{
+    int rc = atomic_load(&f->rc);
+    return rc ? err_set(rc, "%s", f->text) : 0;
+}
+
+static void write_live(struct dedup *d, const char *state, const char *error)
+{
+    if (!d->live.place) return;
+    live_write(
+        &d->live, state,
+        &(struct live_counts){.samples = d->live_rows, .rows = d->live_rows, .last_error = error});
+}
+
+void dedup_begin(struct dedup *d, const char *product)
+{
+    write_live(d, "done", NULL);
+    live_start(&d->live, d->place, product, d->task);
+    d->live_rows = sidecars_total(d->sidecars);
+    write_live(d, "running", NULL);
+}
+
+int dedup_progress(struct dedup *d, const char *what, double share)
 {
     char eta[32] = "?";
-    double spent = clock_now() - d->live.started;
-    if (share > 0) clock_span(eta, spent * (1 - share) / share);
+    if (share >= 0 && d->phase != what) {
+        d->phase = what;
+        d->phase_began = clock_now();
+        d->phase_share = share;
+    }
+    if (share > d->phase_share)
+        clock_span(eta, (clock_now() - d->phase_began) * (1 - share) / (share - d->phase_share));
     if (share >= 0)
         log_progress("dedup: %s  %.1f %%  ETA %s", what, 100 * share, eta);
     else
         log_progress("dedup: %s", what);
-    if (d->live.place && live_due(&d->live))
-        live_write(&d->live, "running", &(struct live_counts){.samples = rows, .rows = rows});
+    if (d->live.place && live_due(&d->live)) write_live(d, "running", NULL);
     return stop_asked() ? err_set(ERR_STOPPED, "stopped by a signal") : 0;
 }
 
@@ -128,6 +172,7 @@ static int open_again(struct dedup *d, const char *url)
     d->sidecars = NULL;
     int rc = sidecars_open(&d->sidecars, url);
     if (!rc) d->place = sidecars_place(d->sidecars);
+    if (d->live.place) d->live.place = rc ? NULL : d->place;
     return rc;
 }
 

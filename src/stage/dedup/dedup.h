@@ -16,6 +16,8 @@
 #include "stage/live.h"
 #include "stage/verb.h"
 
+#include <stdatomic.h>
+
 #define DEDUP_CLUSTERS "dedup-clusters"
 #define DEDUP_PAIRS    "dedup-pairs"
 #define DEDUP_EPS      "dedup-eps"
@@ -24,9 +26,9 @@
 struct dedup_options {
     struct common common;
     struct opt_list eps, similarity, thresholds;
-    const char *keep, *order, *metric, *init; /* NULL: not given */
-    int64_t clusters, max_iter, seed;         /* 0, 0, -1: not given */
-    double tol, fit_fraction;                 /* negative: not given */
+    /* NULL or 0: not given */
+    const char *keep, *order, *metric, *init, *seed, *tol, *fit_fraction;
+    int64_t clusters, max_iter;
     int layout, kept_only, lower_clusters, dry_run, strict, force_new_run;
 };
 enum { LAYOUT_PLAIN, LAYOUT_AS_NEMO };
@@ -35,8 +37,7 @@ enum { LAYOUT_PLAIN, LAYOUT_AS_NEMO };
  * defaults. */
 struct settings {
     int64_t clusters; /* 0: to be chosen */
-    int64_t seed;
-    int max_iter;
+    int64_t seed, max_iter;
     double tol, fit_fraction;
     enum kmeans_start start;
     enum pairs_keep keep;
@@ -77,7 +78,10 @@ struct dedup {
     struct rowset rows;                /* opened when first needed */
     struct clustering found;
     size_t memory;
-    struct live live;
+    struct live live; /* of the step under way */
+    int64_t live_rows;
+    const char *phase; /* what dedup_progress tells of, since when, and from which share on */
+    double phase_began, phase_share;
     int64_t redone; /* products that had to be made */
 };
 
@@ -88,9 +92,19 @@ int dedup_eps(struct dedup *d);
 int dedup_nemo(struct dedup *d);
 
 int dedup_open_rows(struct dedup *d);
-int dedup_threads(const struct dedup *d);
-/* A line of progress, the live file now and then, and ERR_STOPPED when a signal has come. */
-int dedup_progress(struct dedup *d, const char *what, double share, int64_t rows);
+void dedup_begin(struct dedup *d, const char *product); /* of a step that takes its time */
+/* A line of progress (share < 0: it is not known), the live file now and then, and ERR_STOPPED when
+ * a signal has come. */
+int dedup_progress(struct dedup *d, const char *what, double share);
+
+/* The first error of several threads. */
+struct failure {
+    atomic_int rc;
+    char text[512];
+};
+void failure_note(struct failure *f, int rc); /* this thread's last error */
+int failure_came(struct failure *f);
+int failure_end(struct failure *f); /* on the caller's thread, as if it were its own */
 
 /* ---- product.c: when is a product done ---- */
 

@@ -23,7 +23,7 @@ struct copying {
     struct scratch score; /* float per row */
     struct texts max_id;  /* and the id it belongs to */
     struct block block;
-    float *host; /* [block.most, dim] */
+    float *host; /* a block of rows as it stands on the device */
     struct arena arena;
     struct receipt receipt;
 };
@@ -112,12 +112,11 @@ static void put_id(struct parquet_writer *w, size_t col, const struct texts *t, 
 static int put_block(struct copying *c, struct parquet_writer *w, const int64_t *rows)
 {
     const struct clustering *found = &c->d->found;
-    size_t dim = (size_t)c->block.dim;
-    int rc = op_get(c->d->device, c->host, c->block.x.data,
-                    (size_t)c->block.rows * dim * sizeof *c->host);
-    for (int64_t i = 0; i < c->block.rows && !rc; i++) {
+    const struct tensor *x = &c->block.x;
+    int rc = op_get(c->d->device, c->host, x->data, (size_t)(x->dim[0] * x->ld) * sizeof(float));
+    for (int64_t i = 0; i < x->dim[0] && !rc; i++) {
         put_id(w, 0, &c->ids.name, rows[i]);
-        parquet_put_floats(w, 1, c->host + (size_t)i * dim, dim);
+        parquet_put_floats(w, 1, c->host + i * x->ld, (size_t)x->dim[1]);
         parquet_put_real(w, 2, found->distance[2 * rows[i]]);
         parquet_put_real(w, 3, found->distance[2 * rows[i] + 1]);
         rc = parquet_end_row(w);
@@ -197,7 +196,7 @@ static int write_cluster(struct copying *c, int64_t k, struct str *name)
     if (!rc) rc = write_table(c, name->p, pairs, 3, put_pairs, k);
     return rc ? rc
               : dedup_progress(c->d, "writing NeMo's layout",
-                               (double)(k + 1) / (double)c->members.clusters, 0);
+                               (double)(k + 1) / (double)c->members.clusters);
 }
 
 static int copy_centroids(struct copying *c)
@@ -284,8 +283,9 @@ static int open_all(struct copying *c)
     if (!rc) rc = members_open(&c->members, d);
     if (!rc) rc = load_pairs(c);
     if (rc || !d->rows.dim) return rc;
-    rc = block_init(&c->block, d->device, block_rows(d->rows.dim), d->rows.dim);
-    c->host = mem_aligned(mem_mul((size_t)block_rows(d->rows.dim), (size_t)d->rows.dim * 4));
+    int64_t most = block_size(d->rows.dim);
+    rc = block_init(&c->block, d->device, most, d->rows.dim);
+    c->host = mem_aligned(mem_mul((size_t)most, (size_t)c->block.x.ld * sizeof(float)));
     return rc;
 }
 
@@ -294,6 +294,7 @@ static int make(struct dedup *d, struct run *run, const struct receipt_files *in
     struct copying c = {.d = d};
     int rc = remove_old(d);
     if (!rc) rc = product_claim(run, d, DEDUP_NEMO, 1, RUN_REPLACE);
+    if (!rc) dedup_begin(d, DEDUP_NEMO);
     if (!rc) rc = open_all(&c);
     if (!rc) rc = product_begin(&c.receipt, d->place, DEDUP_NEMO, run, inputs, 0, 1);
     c.receipt.samples = c.receipt.rows = d->found.good;

@@ -11,9 +11,6 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,9 +52,7 @@ struct cluster_job {
     int64_t base;         /* where the block's rows start among all members */
     float *score;
     int64_t *best;
-    atomic_int failed;
-    pthread_mutex_t lock;
-    char error[512];
+    struct failure failure;
 };
 
 /* The cosine of two rows, for rows that greedy removes: it knows only that it is large enough. */
@@ -125,26 +120,16 @@ static int compare(const struct cluster_job *job, int64_t cluster, struct device
     return rc;
 }
 
-static void note_failure(struct cluster_job *job, int rc)
-{
-    pthread_mutex_lock(&job->lock);
-    if (!atomic_load(&job->failed)) {
-        snprintf(job->error, sizeof job->error, "%s", err_text());
-        atomic_store(&job->failed, rc);
-    }
-    pthread_mutex_unlock(&job->lock);
-}
-
 static void one_cluster(void *arg, size_t i, int worker)
 {
     struct cluster_job *job = arg;
     struct pairing *p = job->p;
-    if (atomic_load(&job->failed)) return;
+    if (failure_came(&job->failure)) return;
     struct arena *a = &p->arena[worker];
     int rc = compare(job, job->small[i], p->lane[worker], a,
                      p->d->memory / (size_t)pool_size(p->d->pool));
     arena_relax(a, 64 << 20);
-    if (rc) note_failure(job, rc);
+    if (rc) failure_note(&job->failure, rc);
 }
 
 /* ---- one block ---- */
@@ -215,7 +200,7 @@ static int block_save(const struct pairing *p, size_t i, const int64_t *best, co
 static int progress(struct pairing *p, double work)
 {
     p->work_done += work;
-    return dedup_progress(p->d, "comparing", p->work_done / p->work_total, 0);
+    return dedup_progress(p->d, "comparing", p->work_done / p->work_total);
 }
 
 static int large_clusters(struct cluster_job *job, const struct pair_block *b)
@@ -246,8 +231,8 @@ static int small_clusters(struct cluster_job *job, const struct pair_block *b)
     job->small = small;
     pool_for(p->d->pool, n, one_cluster, job);
     free(small);
-    int rc = atomic_load(&job->failed);
-    return rc ? err_set(rc, "%s", job->error) : progress(p, work);
+    int rc = failure_end(&job->failure);
+    return rc ? rc : progress(p, work);
 }
 
 static int do_block(struct pairing *p, size_t i)
@@ -257,12 +242,10 @@ static int do_block(struct pairing *p, size_t i)
     struct cluster_job job = {.p = p, .base = p->members.start[b->first]};
     job.score = mem_alloc(mem_mul(rows, sizeof *job.score));
     job.best = mem_alloc(mem_mul(rows, sizeof *job.best));
-    pthread_mutex_init(&job.lock, NULL);
     int rc = large_clusters(&job, b);
     if (!rc) rc = small_clusters(&job, b);
     if (!rc) rc = run_still_ours(&p->run, p->d->place, DEDUP_PAIRS);
     if (!rc) rc = block_save(p, i, job.best, job.score);
-    pthread_mutex_destroy(&job.lock);
     free(job.score);
     free(job.best);
     return rc;

@@ -3,6 +3,7 @@
 #include "stage/dedup/dedup.h"
 #include "base/err.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,32 +136,37 @@ static const char *choose(const char *given, const struct run *there, const char
     return given ? given : was ? was : none;
 }
 
+static int load_count(int64_t *out, int64_t given, const struct run *there, const char *name,
+                      const char *none, double most)
+{
+    char text[32];
+    double v;
+    snprintf(text, sizeof text, "%lld", (long long)given);
+    int rc = parse_number(&v, choose(given ? text : NULL, there, name, none), name);
+    if (!rc && !(v >= 0 && v <= most && v == floor(v)))
+        rc = err_set(ERR_USAGE, "--%s must be 1 to %.0f", name, most);
+    if (!rc) *out = (int64_t)v;
+    return rc;
+}
+
 static int load_numbers(struct settings *s, const struct dedup_options *o, const struct run *r)
 {
-    double seed, rounds, clusters;
-    char text[5][32] = {{0}};
-    snprintf(text[0], 32, "%lld", (long long)o->clusters);
-    snprintf(text[1], 32, "%lld", (long long)o->seed);
-    snprintf(text[2], 32, "%lld", (long long)o->max_iter);
-    snprintf(text[3], 32, "%.9g", o->tol);
-    snprintf(text[4], 32, "%.9g", o->fit_fraction);
-    int rc = parse_number(&clusters, choose(o->clusters ? text[0] : NULL, r, "clusters", "0"),
-                          "clusters");
+    double seed;
+    int rc = load_count(&s->clusters, o->clusters, r, "clusters", "0", INT32_MAX / 2);
+    if (!rc) rc = load_count(&s->max_iter, o->max_iter, r, "max-iter", "100", 1000000);
+    if (!rc) rc = parse_number(&seed, choose(o->seed, r, "seed", "0"), "seed");
+    if (!rc) rc = parse_number(&s->tol, choose(o->tol, r, "tol", "0.0001"), "tol");
     if (!rc)
-        rc = parse_number(&seed, choose(o->seed >= 0 ? text[1] : NULL, r, "seed", "0"), "seed");
-    if (!rc)
-        rc = parse_number(&rounds, choose(o->max_iter ? text[2] : NULL, r, "max-iter", "100"),
-                          "max-iter");
-    if (!rc)
-        rc = parse_number(&s->tol, choose(o->tol >= 0 ? text[3] : NULL, r, "tol", "0.0001"), "tol");
-    if (!rc)
-        rc = parse_number(&s->fit_fraction,
-                          choose(o->fit_fraction >= 0 ? text[4] : NULL, r, "fit-fraction", "1"),
+        rc = parse_number(&s->fit_fraction, choose(o->fit_fraction, r, "fit-fraction", "1"),
                           "fit-fraction");
     if (rc) return rc;
-    s->clusters = (int64_t)clusters;
+    if (!(seed >= 0 && seed <= 0x1p53 && seed == floor(seed)))
+        return err_set(ERR_USAGE, "--seed takes a whole number from 0 on, not '%s'", o->seed);
+    if (!(s->tol >= 0 && s->tol < INFINITY))
+        return err_set(ERR_USAGE, "--tol takes a number from 0 on, not '%s'", o->tol);
+    if (!(s->fit_fraction > 0 && s->fit_fraction <= 1))
+        return err_set(ERR_USAGE, "--fit-fraction is a share of the rows, above 0 and at most 1");
     s->seed = (int64_t)seed;
-    s->max_iter = (int)rounds;
     return 0;
 }
 
@@ -235,12 +241,6 @@ int settings_check(const struct dedup_options *o)
     struct run none = {0};
     if (o->eps.count && o->similarity.count)
         return err_set(ERR_USAGE, "--eps and --similarity say the same thing: give one of them");
-    if (o->clusters < 0 || o->clusters > INT32_MAX)
-        return err_set(ERR_USAGE, "--clusters must be 1 to %d", INT32_MAX);
-    if (o->max_iter < 0 || o->max_iter > 1000000)
-        return err_set(ERR_USAGE, "--max-iter must be 1 to 1000000");
-    if (o->fit_fraction > 1 || o->fit_fraction == 0)
-        return err_set(ERR_USAGE, "--fit-fraction is a share of the rows, above 0 and at most 1");
     int rc = load_numbers(&s, o, &none);
     if (!rc) rc = load_words(&s, o, &none, &none);
     if (!rc) rc = load_eps(&s, o, &none);
@@ -263,7 +263,7 @@ void settings_of_clusters(struct run *out, const struct settings *s, const struc
 {
     field(out, "clusters", "%lld", (long long)s->clusters);
     field(out, "seed", "%lld", (long long)s->seed);
-    field(out, "max-iter", "%d", s->max_iter);
+    field(out, "max-iter", "%lld", (long long)s->max_iter);
     field(out, "tol", "%.9g", s->tol);
     run_add(out, "init", starts[s->start]);
     field(out, "fit-fraction", "%.9g", s->fit_fraction);
