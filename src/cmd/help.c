@@ -68,11 +68,20 @@ static void put_wrapped(struct str *out, const char *text, int indent, int width
     str_putc(out, '\n');
 }
 
-static void put_options(struct str *out, const struct opt *table, unsigned peer)
+/* A verb may have an option of its own in place of a shared one. */
+static int is_replaced(const struct opt *o, const struct opt *own)
+{
+    for (; own && own->name; own++)
+        if (own != o && !strcmp(own->name, o->name)) return 1;
+    return 0;
+}
+
+static void put_options(struct str *out, const struct opt *table, unsigned peer,
+                        const struct opt *own)
 {
     for (const struct opt *o = table; o && o->name; o++) {
         struct str left = {0}, right = {0};
-        if ((o->flags & OPT_PEER) != peer) continue;
+        if ((o->flags & OPT_PEER) != peer || is_replaced(o, own)) continue;
         option_left(&left, o);
         option_right(&right, o);
         str_printf(out, "  %-28s ", left.p);
@@ -96,13 +105,13 @@ void help_verb(struct str *out, const struct verb *v)
     if (v->examples) str_printf(out, "\nexamples:\n%s", v->examples);
     if (v->details) str_printf(out, "\n%s", v->details);
     if (v->options) str_puts(out, "\noptions:\n");
-    put_options(out, v->options, 0);
+    put_options(out, v->options, 0, NULL);
     if (has_peer_options(v->options)) {
         str_puts(out, "\nclip-retrieval's names, for its users:\n");
-        put_options(out, v->options, OPT_PEER);
+        put_options(out, v->options, OPT_PEER, NULL);
     }
     str_puts(out, "\noptions of every verb:\n");
-    put_options(out, common_options, 0);
+    put_options(out, common_options, 0, v->options);
     str_puts(out, "\nexit codes:\n  ");
     put_wrapped(out, exits, 2, 100);
 }
@@ -123,10 +132,11 @@ static void put_roff(struct str *out, const char *text)
     }
 }
 
-static void man_options(struct str *out, const struct opt *table)
+static void man_options(struct str *out, const struct opt *table, const struct opt *own)
 {
     for (const struct opt *o = table; o && o->name; o++) {
         struct str s = {0};
+        if (is_replaced(o, own)) continue;
         option_left(&s, o);
         str_puts(out, ".TP\n.B ");
         put_roff(out, s.p);
@@ -167,8 +177,8 @@ void help_man(struct str *out, const struct verb *const *verbs, const struct ver
     str_putc(out, '\n');
     if (!v) man_verbs(out, verbs);
     str_puts(out, ".SH OPTIONS\n");
-    man_options(out, v ? v->options : NULL);
-    man_options(out, common_options);
+    man_options(out, v ? v->options : NULL, NULL);
+    man_options(out, common_options, v ? v->options : NULL);
     if (v && v->examples) {
         str_puts(out, ".SH EXAMPLES\n.nf\n");
         put_roff(out, v->examples);
@@ -184,9 +194,10 @@ void help_man(struct str *out, const struct verb *const *verbs, const struct ver
     }
 }
 
-static void put_names(struct str *out, const struct opt *table)
+static void put_names(struct str *out, const struct opt *table, const struct opt *own)
 {
-    for (const struct opt *o = table; o && o->name; o++) str_printf(out, " --%s", o->name);
+    for (const struct opt *o = table; o && o->name; o++)
+        if (!is_replaced(o, own)) str_printf(out, " --%s", o->name);
 }
 
 void help_bash(struct str *out, const struct verb *const *verbs)
@@ -196,8 +207,8 @@ void help_bash(struct str *out, const struct verb *const *verbs)
         "_darkroom() {\n  local cur=${COMP_WORDS[COMP_CWORD]} words\n  case ${COMP_WORDS[1]} in\n");
     for (const struct verb *const *v = verbs; *v; v++) {
         str_printf(out, "  %s) words='", (*v)->name);
-        put_names(out, (*v)->options);
-        put_names(out, common_options);
+        put_names(out, (*v)->options, NULL);
+        put_names(out, common_options, (*v)->options);
         str_puts(out, "' ;;\n");
     }
     str_puts(out, "  *) words='' ;;\n  esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then words='");

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const products[] = {"embed",       "score",     "filter", "dedup-clusters",
-                                       "dedup-pairs", "dedup-eps", "export"};
+static const char *const products[] = {"embed",       "score",     "filter",     "dedup-clusters",
+                                       "dedup-pairs", "dedup-eps", "dedup-nemo", "export"};
 
 struct tally {
     int64_t partitions, done, missing, bad;

@@ -1,0 +1,109 @@
+/* product.c - receipts of products that are made from the whole place: their inputs are few lines,
+ * each standing for all files of a kind. */
+#include "stage/dedup/dedup.h"
+#include "base/fault.h"
+#include "base/hash.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "img_emb/img_emb_0.npy" -> "img_emb", "00000.parquet" -> ".". */
+static void name_folder(struct str *out, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    if (slash)
+        str_add(out, name, (size_t)(slash - name));
+    else
+        str_puts(out, ".");
+}
+
+int product_note(struct receipt_files *out, const struct sidecars *s, enum sidecar kind)
+{
+    struct receipt_files all = {0};
+    struct str text = {0}, name = {0};
+    char hex[65];
+    uint64_t bytes = 0;
+    int rc = 0;
+    for (int64_t i = 0; i < sidecars_count(s) && !rc; i++)
+        if (sidecars_rows(s, i) >= 0) rc = sidecars_note(&all, s, kind, i);
+    for (size_t i = 0; i < all.count; i++) {
+        str_printf(&text, "%s %llu %s\n", all.file[i].name, (unsigned long long)all.file[i].size,
+                   all.file[i].sha256);
+        bytes += all.file[i].size;
+    }
+    if (!rc && all.count) {
+        name_folder(&name, all.file[0].name);
+        sha256_of(hex, text.p, text.len);
+        receipt_add(out, name.p, bytes, hex);
+    }
+    files_release(&all);
+    str_release(&text);
+    str_release(&name);
+    return rc;
+}
+
+void files_copy(struct receipt_files *out, const struct receipt_files *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        receipt_add(out, from->file[i].name, from->file[i].size, from->file[i].sha256);
+}
+
+void files_release(struct receipt_files *f)
+{
+    struct receipt r = {.inputs = *f};
+    receipt_release(&r);
+    memset(f, 0, sizeof *f);
+}
+
+static int same_files(const struct receipt_files *a, const struct receipt_files *b)
+{
+    if (a->count != b->count) return 0;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->file[i].name, b->file[i].name) || a->file[i].size != b->file[i].size ||
+            strcmp(a->file[i].sha256, b->file[i].sha256))
+            return 0;
+    return 1;
+}
+
+int product_done(struct receipt *out, struct place *p, const char *product, const struct run *run,
+                 const struct receipt_files *inputs, int64_t partition, int64_t partitions)
+{
+    int rc = receipt_load(out, p, product, partition, partition_digits(partitions));
+    int done = !rc && !strcmp(out->fingerprint, run->fingerprint) && !receipt_check(out, p, 0);
+    if (done && !same_files(&out->inputs, inputs)) done = 0;
+    if (!done) receipt_release(out);
+    return done;
+}
+
+int product_claim(struct run *run, struct dedup *d, const char *product, int64_t partitions,
+                  enum run_mode mode)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)partitions);
+    run_add(run, "partitions", number);
+    if (mode == RUN_KEEP && d->o->force_new_run) mode = RUN_FORCE;
+    return run_claim(run, d->place, product, mode);
+}
+
+int product_begin(struct receipt *out, struct place *p, const char *product, const struct run *run,
+                  const struct receipt_files *inputs, int64_t partition, int64_t partitions)
+{
+    memset(out, 0, sizeof *out);
+    out->partition = partition;
+    out->digits = partition_digits(partitions);
+    memcpy(out->fingerprint, run->fingerprint, sizeof out->fingerprint);
+    files_copy(&out->inputs, inputs);
+    int rc = run_still_ours(run, p, product);
+    return rc ? rc : receipt_remove(p, product, partition, out->digits);
+}
+
+int product_commit(struct receipt *r, struct sink *sink, const char *name)
+{
+    char sha256[65];
+    uint64_t size;
+    int rc = sink_commit(sink, sha256, &size);
+    if (!rc) receipt_add(&r->outputs, name, size, sha256);
+    return rc;
+}
