@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK = 256 << 10, BLOCKS = 8, STRIDE = 8 << 20 };
+enum { BLOCK = 128 << 10, BLOCKS = 8, STRIDE = 16 << 20 };
 
 struct block {
     unsigned char *p;

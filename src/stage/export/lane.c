@@ -2,27 +2,15 @@
  * A finished output waits, invisible, until the source it ended in has been read to its end and
  * found to be what embed saw; then it is committed, receipt last. */
 #include "stage/export/feed.h"
-#include "base/clock.h"
-#include "base/fault.h"
+#include "stage/export/output.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stop.h"
-#include "format/tar_writer.h"
 #include "text/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* One output shard under way or waiting. */
-struct output {
-    int64_t number;
-    struct sink *tar_sink, *table_sink;
-    struct tar_writer tar;
-    struct parquet_writer *table;
-    struct receipt receipt;
-    struct output *next;
-};
 
 struct lane {
     struct exporter *x;
@@ -43,112 +31,6 @@ struct lane {
     struct seen keys; /* of the output being written */
 };
 
-/* ---- outputs ---- */
-
-static void output_drop(struct output *o)
-{
-    if (!o) return;
-    parquet_writer_free(o->table);
-    sink_abort(o->tar_sink);
-    sink_abort(o->table_sink);
-    receipt_release(&o->receipt);
-    free(o);
-}
-
-static void output_name(struct str *s, const struct exporter *x, int64_t number, const char *ext)
-{
-    str_clear(s);
-    str_printf(s, "%0*lld.%s", (int)x->o->max_shards, (long long)number, ext);
-}
-
-static int output_begin(struct lane *l, int64_t number)
-{
-    /* small row groups: memory does not grow with the shard */
-    static const struct parquet_options small = {.row_group_bytes = 4 << 20};
-    const struct exporter *x = l->x;
-    struct output *o = l->now = mem_alloc(sizeof *o);
-    o->number = o->receipt.partition = number;
-    o->receipt.digits = x->digits;
-    memcpy(o->receipt.fingerprint, x->run.fingerprint, sizeof o->receipt.fingerprint);
-    seen_clear(&l->keys);
-    str_clear(&l->last_key);
-    output_name(&l->name, x, number, "tar");
-    int rc = place_create(x->out, l->name.p, &o->tar_sink);
-    if (!rc) rc = sink_flow(o->tar_sink);
-    output_name(&l->name, x, number, "parquet");
-    if (!rc) rc = place_create(x->out, l->name.p, &o->table_sink);
-    if (!rc)
-        rc = parquet_writer_new(&o->table, o->table_sink, x->sheet.out, x->sheet.total, &small);
-    if (!rc) tar_writer_init(&o->tar, o->tar_sink);
-    return rc;
-}
-
-/* Whole, on the disk, not visible. */
-static int output_end(struct lane *l)
-{
-    struct output *o = l->now;
-    int rc = tar_writer_end(&o->tar);
-    if (!rc) rc = parquet_finish(o->table);
-    if (!rc) rc = sink_settle(o->tar_sink);
-    if (!rc) rc = sink_settle(o->table_sink);
-    if (rc) return rc;
-    *l->waiting_end = o;
-    l->waiting_end = &o->next;
-    l->now = NULL;
-    return 0;
-}
-
-static int commit_file(struct lane *l, struct output *o, struct sink **sink, const char *ext)
-{
-    char sha256[65];
-    uint64_t size;
-    struct sink *s = *sink;
-    *sink = NULL;
-    int rc = sink_commit(s, sha256, &size);
-    output_name(&l->name, l->x, o->number, ext);
-    if (!rc) receipt_add(&o->receipt.outputs, l->name.p, size, sha256);
-    return rc;
-}
-
-static void tell_output(const struct output *o)
-{
-    struct str s = {0};
-    if (!log_json()) return;
-    str_printf(&s, "{\"event\": \"shard\", \"shard\": %lld, \"samples\": %lld, \"bytes\": %llu}",
-               (long long)o->number, (long long)o->receipt.rows,
-               (unsigned long long)o->receipt.outputs.file[0].size);
-    log_event(s.p);
-    str_release(&s);
-}
-
-/* The old receipt goes first, so that no moment has a receipt beside files it does not describe. */
-static int output_commit(struct lane *l, struct output *o)
-{
-    struct exporter *x = l->x;
-    int rc = run_still_ours(&x->run, x->out, "export");
-    if (!rc) rc = receipt_remove(x->out, "export", o->number, x->digits);
-    if (!rc) rc = commit_file(l, o, &o->tar_sink, "tar");
-    if (!rc) rc = commit_file(l, o, &o->table_sink, "parquet");
-    fault_point("before-receipt");
-    if (!rc) rc = receipt_save(&o->receipt, x->out, "export");
-    if (rc) return rc;
-    atomic_fetch_add(&x->written, 1);
-    tell_output(o);
-    return 0;
-}
-
-/* Sources that have been proven: their hashes go into the receipts of what was made from them. */
-static void note_inputs(struct output *o, const struct receipt_files *read)
-{
-    struct receipt_files *in = &o->receipt.inputs;
-    for (size_t i = 0; i < in->count; i++)
-        for (size_t k = 0; k < read->count && !in->file[i].sha256[0]; k++) {
-            if (strcmp(in->file[i].name, read->file[k].name)) continue;
-            in->file[i].size = read->file[k].size;
-            memcpy(in->file[i].sha256, read->file[k].sha256, 65);
-        }
-}
-
 /* ---- sources ---- */
 
 /* The open source to its end; what waited for it becomes visible. */
@@ -156,11 +38,11 @@ static int lane_finish(struct lane *l)
 {
     int rc = feed_finish(&l->feed);
     if (rc) return rc;
-    if (l->now) note_inputs(l->now, &l->feed.read);
-    for (struct output *o = l->waiting; o; o = o->next) note_inputs(o, &l->feed.read);
+    if (l->now) output_note(l->now, &l->feed.read);
+    for (struct output *o = l->waiting; o; o = o->next) output_note(o, &l->feed.read);
     feed_close(&l->feed);
     for (struct output *o; !rc && (o = l->waiting);) {
-        rc = output_commit(l, o);
+        rc = output_commit(o, l->x);
         l->waiting = o->next;
         output_drop(o);
     }
@@ -388,12 +270,6 @@ static int check_key(struct lane *l, const struct str *key)
     return 0;
 }
 
-static void note_source(struct output *o, const char *label)
-{
-    struct receipt_files *in = &o->receipt.inputs;
-    if (!in->count || strcmp(in->file[in->count - 1].name, label)) receipt_add(in, label, 0, "");
-}
-
 /* The sample at hand, row i of the batch, becomes sample `index` of the output. */
 static int take(struct lane *l, size_t i, int64_t index)
 {
@@ -409,7 +285,7 @@ static int take(struct lane *l, size_t i, int64_t index)
         if (l->vector) embeddings_get(l->vector, &l->embeddings, l->row - 1, 1);
         rc = sheet_put(&x->sheet, o->table, l->batch, i, &k);
     }
-    note_source(o, l->feed.label);
+    output_source(o, l->feed.label);
     if (!rc) o->receipt.samples = ++o->receipt.rows;
     str_release(&key);
     str_release(&id);
@@ -440,7 +316,9 @@ static int write_output(struct lane *l, int64_t number)
     int64_t first = number * x->o->samples_per_shard, part, row;
     int64_t end = first + x->o->samples_per_shard;
     if (end > x->survivors.count) end = x->survivors.count;
-    int rc = output_begin(l, number);
+    int rc = output_begin(&l->now, x, number);
+    seen_clear(&l->keys);
+    str_clear(&l->last_key);
     survivors_at(&x->survivors, first, &part, &row);
     for (int64_t n = first; n < end && !rc; n++) {
         size_t i;
@@ -450,7 +328,12 @@ static int write_output(struct lane *l, int64_t number)
         if (!rc) rc = lane_tick(l);
         row++;
     }
-    return rc ? rc : output_end(l);
+    if (!rc) rc = output_end(l->now);
+    if (rc) return rc;
+    *l->waiting_end = l->now;
+    l->waiting_end = &l->now->next;
+    l->now = NULL;
+    return 0;
 }
 
 /* The source failed: what was made from it is given up, what comes after it may go on. */

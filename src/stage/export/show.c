@@ -37,10 +37,13 @@ void show_start(const struct exporter *x)
 {
     const struct survivors *s = &x->survivors;
     struct str e = {0};
-    log_info("%lld of %lld rows are exported%s: filter dropped %lld, dedup removed %lld",
-             (long long)s->count, (long long)s->rows,
-             s->filtered || s->deduped ? "" : " (neither filter nor dedup was run)",
-             (long long)s->dropped, (long long)s->removed);
+    if (s->filtered || s->deduped)
+        log_info("%lld of %lld rows are exported: filter dropped %lld, dedup removed %lld",
+                 (long long)s->count, (long long)s->rows, (long long)s->dropped,
+                 (long long)s->removed);
+    else
+        log_info("all %lld rows are exported: neither filter nor dedup was run",
+                 (long long)s->rows);
     str_printf(&e,
                "{\"event\": \"start\", \"rows\": %lld, \"dropped\": %lld, \"removed\": %lld, "
                "\"samples\": %lld, \"shards\": %lld, \"todo\": %zu, \"done_before\": %lld}",
