@@ -49,7 +49,8 @@ static int walk_product(struct tally *t, struct place *p, const char *product, e
     if (rc) return rc;
     const char *count = run_get(&run, "partitions");
     t->partitions = count ? strtoll(count, NULL, 10) : 0;
-    if (t->partitions < 1 || t->partitions > PARTITIONS_MAX)
+    int none = count && !strcmp(count, "0"); /* an export of nothing */
+    if (!none && (t->partitions < 1 || t->partitions > PARTITIONS_MAX))
         t->partitions = err_set(ERR_STALE, "%s/_darkroom/%s/run.json: '%s' partitions cannot be",
                                 place_url(p), product, count ? count : "");
     for (int64_t i = 0; i < t->partitions; i++) {

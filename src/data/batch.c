@@ -42,6 +42,17 @@ static enum column_type widest(enum column_type a, enum column_type b)
                : COLUMN_STRING;
 }
 
+/* Where files store a column differently: the type that holds what all of them say. */
+static enum parquet_type common_type(enum parquet_type a, enum parquet_type b,
+                                     enum column_type type)
+{
+    static const enum parquet_type widest_of[] = {[COLUMN_BOOL] = PARQUET_BOOL,
+                                                  [COLUMN_INT] = PARQUET_INT64,
+                                                  [COLUMN_REAL] = PARQUET_DOUBLE,
+                                                  [COLUMN_STRING] = PARQUET_STRING};
+    return a == b ? a : widest_of[type];
+}
+
 static void add_column(struct columns *c, struct map *known, const struct parquet_field *f,
                        enum sidecar from)
 {
@@ -50,13 +61,14 @@ static void add_column(struct columns *c, struct map *known, const struct parque
     uint64_t *at = map_at(known, f->name, strlen(f->name), 1);
     if (!*at) {
         vec_push(c->list, c->count, c->cap);
-        c->list[c->count++] =
-            (struct column_info){mem_strdup(f->name), (enum column_type)type, from, single};
+        c->list[c->count++] = (struct column_info){mem_strdup(f->name), (enum column_type)type,
+                                                   from, single, f->type};
         *at = c->count;
     } else if (c->list[*at - 1].from == from) {
         struct column_info *one = &c->list[*at - 1];
         one->type = widest(one->type, (enum column_type)type);
         one->single &= single;
+        one->stored = common_type(one->stored, f->type, one->type);
     }
 }
 
@@ -85,11 +97,16 @@ static int load_file(struct columns *c, struct map *known, const struct sidecars
 
 int columns_load_without(struct columns *c, const struct sidecars *s, enum sidecar kind)
 {
+    return columns_load_from(c, s, ~(1u << kind));
+}
+
+int columns_load_from(struct columns *c, const struct sidecars *s, unsigned kinds)
+{
     struct map known = {0};
     int rc = 0;
     memset(c, 0, sizeof *c);
     for (int k = 0; k < SOURCES; k++)
-        for (int64_t i = 0; i < sidecars_count(s) && !rc && sources[k] != kind; i++)
+        for (int64_t i = 0; i < sidecars_count(s) && !rc && kinds & 1u << sources[k]; i++)
             rc = load_file(c, &known, s, sources[k], i);
     map_release(&known);
     if (rc) columns_release(c);
@@ -98,7 +115,7 @@ int columns_load_without(struct columns *c, const struct sidecars *s, enum sidec
 
 int columns_load(struct columns *c, const struct sidecars *s)
 {
-    return columns_load_without(c, s, SIDE_COUNT);
+    return columns_load_from(c, s, ~0u);
 }
 
 void columns_release(struct columns *c)
@@ -316,6 +333,25 @@ int batch_next(struct batch *b, size_t max, size_t *rows)
         if (b->table[k].selected) b->table[k].used += n;
     b->left -= (int64_t)n;
     *rows = n;
+    return 0;
+}
+
+int batch_skip(struct batch *b, int64_t rows)
+{
+    if (rows > b->left) rows = b->left;
+    for (int k = 0; k < SOURCES; k++) {
+        struct table *t = &b->table[k];
+        size_t ready = t->have - t->used;
+        if (!t->selected) continue;
+        if ((uint64_t)rows <= ready) {
+            t->used += (size_t)rows;
+            continue;
+        }
+        t->used = t->have;
+        int rc = parquet_skip(t->reader, (uint64_t)rows - ready);
+        if (rc) return rc < 0 ? rc : err_set(ERR_INPUT, "a sidecar ends too early");
+    }
+    b->left -= rows;
     return 0;
 }
 

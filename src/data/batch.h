@@ -16,7 +16,8 @@ struct column_info {
     char *name;
     enum column_type type;
     enum sidecar from;
-    int single; /* float32 wherever it is */
+    int single;               /* float32 wherever it is */
+    enum parquet_type stored; /* in the files; where they differ, what holds the values of all */
 };
 struct columns {
     struct column_info *list;
@@ -26,6 +27,8 @@ struct columns {
 int columns_load(struct columns *c, const struct sidecars *s);
 /* The same without one kind of sidecar: for the verb that writes it. */
 int columns_load_without(struct columns *c, const struct sidecars *s, enum sidecar kind);
+/* The same for some of these kinds only, 1 << SIDE_...: names of the others hide nothing. */
+int columns_load_from(struct columns *c, const struct sidecars *s, unsigned kinds);
 void columns_release(struct columns *c);
 const struct column_info *columns_find(const struct columns *c, const char *name); /* or NULL */
 
@@ -53,6 +56,8 @@ void batch_close(struct batch *b); /* NULL is fine */
 /* The next rows, at most max (0: as many as suit): 0, 1 at the end, or ERR_INPUT. What
  * batch_column gave lives until the next call. */
 int batch_next(struct batch *b, size_t max, size_t *rows);
+/* Step over rows, at most as many as are left. */
+int batch_skip(struct batch *b, int64_t rows);
 const struct column *batch_column(const struct batch *b, size_t i);
 
 #endif

@@ -304,3 +304,43 @@ int folder_load(const struct folder *f, struct sample *s, struct arena *a, size_
     s->count = rc ? 0 : (int)(m - s->members);
     return rc;
 }
+
+int folders_open(struct folders *f, const struct names *paths)
+{
+    memset(f, 0, sizeof *f);
+    f->list = mem_alloc(paths->count * sizeof *f->list);
+    f->first = mem_alloc(paths->count * sizeof *f->first);
+    for (; f->count < paths->count; f->count++) {
+        size_t i = f->count;
+        int rc = folder_open(&f->list[i], paths->list[i], (uint32_t)i);
+        if (rc) {
+            folders_close(f);
+            return rc;
+        }
+        f->first[i] = f->pictures;
+        f->pictures += folder_count(f->list[i]);
+    }
+    return 0;
+}
+
+void folders_close(struct folders *f)
+{
+    for (size_t i = 0; i < f->count; i++) folder_close(f->list[i]);
+    free(f->list);
+    free(f->first);
+    memset(f, 0, sizeof *f);
+}
+
+size_t folders_find(const struct folders *f, size_t i)
+{
+    size_t k = f->count - 1;
+    while (i < f->first[k]) k--;
+    return k;
+}
+
+int folders_load(const struct folders *f, struct sample *s, struct arena *a, size_t i,
+                 uint64_t limit)
+{
+    size_t k = folders_find(f, i);
+    return folder_load(f->list[k], s, a, i - f->first[k], limit);
+}

@@ -30,6 +30,19 @@ int folder_load(const struct folder *f, struct sample *s, struct arena *a, size_
 struct sha256;
 void folder_hash(const struct folder *f, struct sha256 *h);
 
+/* The pictures of several folders as one list. Zeroed is empty. */
+struct folders {
+    struct folder **list;
+    size_t *first; /* number of a folder's first picture */
+    size_t count, pictures;
+};
+struct names;
+int folders_open(struct folders *f, const struct names *paths);
+void folders_close(struct folders *f);
+size_t folders_find(const struct folders *f, size_t i); /* which folder picture i is in */
+int folders_load(const struct folders *f, struct sample *s, struct arena *a, size_t i,
+                 uint64_t limit); /* as folder_load */
+
 /* Call visit(arg, path below root) for every file, in no order, until it returns non-zero. */
 int folder_walk(const char *root, int (*visit)(void *arg, const char *path), void *arg);
 

@@ -263,3 +263,39 @@ void inputs_release(struct inputs *in)
     names_release(&in->names);
     memset(in, 0, sizeof *in);
 }
+
+/* Commands carry tokens; rows and receipts must not, and a fresh token must not make another run.
+ */
+const char *inputs_pipe_word(const char *name, size_t *n)
+{
+    if (!source_is_pipe(name)) return NULL;
+    for (const char *w = name + strlen("pipe:"); *w; w += strspn(w, " \t")) {
+        size_t len = strcspn(w, " \t");
+        const char *dot = memmem(w, len, ".t", 2);
+        if (dot && (!strncmp(dot, ".tar", 4) || !strncmp(dot, ".tgz", 4))) {
+            const char *scheme = memmem(w, len, "://", 3), *at = memchr(w, '@', len);
+            const char *start = scheme && at && at > scheme ? at + 1 : w;
+            start += strspn(start, "'\"");
+            *n = strcspn(start, "?'\" \t");
+            return start;
+        }
+        w += len;
+    }
+    return NULL;
+}
+
+char *inputs_label(const struct inputs *in, size_t i)
+{
+    const char *name = in->names.list[i], *word;
+    struct str s = {0};
+    size_t n;
+    if (!source_is_pipe(name)) return mem_strdup(name + in->root);
+    if (!(word = inputs_pipe_word(name, &n))) {
+        str_printf(&s, "pipe-%zu", i);
+    } else {
+        const char *slash = memrchr(word, '/', n);
+        n -= slash ? (size_t)(slash + 1 - word) : 0;
+        str_add(&s, slash ? slash + 1 : word, n);
+    }
+    return str_steal(&s);
+}

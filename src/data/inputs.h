@@ -28,4 +28,12 @@ int inputs_load(struct inputs *in, const char *const *words, int n, enum input_f
                 int allow_pipe);
 void inputs_release(struct inputs *in);
 
+/* What input i is called in rows and receipts: its path below the common folder; of a command the
+ * last part of its data's name. The caller frees it. */
+char *inputs_label(const struct inputs *in, size_t i);
+
+/* The word of a `pipe:` command that names its data (".../00042.tar"), without what may be secret:
+ * a query behind '?', or "user:password@". Its length goes to *n; NULL when there is none. */
+const char *inputs_pipe_word(const char *name, size_t *n);
+
 #endif

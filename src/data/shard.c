@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "data/seen.h"
 #include "format/tar.h"
 
 #include <stdlib.h>
@@ -15,12 +16,6 @@ enum {
     KEY_MAX = 1024,
     MEMBERS_MAX = 1000, /* of one sample */
     TRUSTED = 4 << 20   /* bytes taken on a header's word alone */
-};
-
-/* A set of 64-bit hashes; 0 marks a free slot. */
-struct seen {
-    uint64_t *slots;
-    size_t count, cap; /* cap is 0 or a power of two */
 };
 
 struct shard {
@@ -75,7 +70,7 @@ void shard_close(struct shard *r)
     str_release(&r->key);
     str_release(&r->large);
     free(r->members);
-    free(r->seen.slots);
+    seen_release(&r->seen);
     free(r);
 }
 
@@ -92,27 +87,6 @@ const char *shard_sha256(const struct shard *r)
 uint64_t shard_size(const struct shard *r)
 {
     return tar_stored(r->tar);
-}
-
-/* Put h into the set: 1 when it was there. Grown when half full. */
-static int seen_before(struct seen *set, uint64_t h)
-{
-    if (!h) h = 1;
-    if (2 * set->count >= set->cap) {
-        struct seen old = *set;
-        set->cap = old.cap ? 2 * old.cap : 1024;
-        set->slots = mem_alloc(mem_mul(set->cap, sizeof *set->slots));
-        set->count = 0;
-        for (size_t i = 0; i < old.cap; i++)
-            if (old.slots[i]) seen_before(set, old.slots[i]);
-        free(old.slots);
-    }
-    size_t i = h & (set->cap - 1);
-    while (set->slots[i] && set->slots[i] != h) i = (i + 1) & (set->cap - 1);
-    if (set->slots[i]) return 1;
-    set->slots[i] = h;
-    set->count++;
-    return 0;
 }
 
 /* webdataset's regular expression has a corner: a last part that begins with a dot gives its
@@ -139,6 +113,11 @@ static int is_meta(const char *name)
     return n >= 4 && !memcmp(name, "__", 2) && !memcmp(name + n - 2, "__", 2);
 }
 
+size_t shard_member(const struct tar_member *m, const char **ext)
+{
+    return m->regular && !is_meta(m->name) ? shard_key(m->name, ext) : 0;
+}
+
 /* Step to the next member that belongs to a sample. */
 static int pull(struct shard *r)
 {
@@ -146,9 +125,7 @@ static int pull(struct shard *r)
     for (;;) {
         int rc = tar_next(r->tar, &r->next);
         if (rc) return r->over = rc;
-        r->next_key = 0;
-        if (r->next.regular && !is_meta(r->next.name))
-            r->next_key = shard_key(r->next.name, &r->next_ext);
+        r->next_key = shard_member(&r->next, &r->next_ext);
         if (r->next_key) break;
         r->counts.passed_over++;
     }
@@ -236,7 +213,7 @@ static void begin(struct shard *r, struct sample *s, struct arena *a)
     s->offset = r->next.offset;
     s->key = arena_strndup(a, r->key.p, r->key.len < KEY_MAX ? r->key.len : KEY_MAX);
     if (r->key.len > KEY_MAX) spoil(r, BAD_TOO_LARGE, "the key is longer than 1 KiB");
-    if (seen_before(&r->seen, hash64(r->key.p, r->key.len)))
+    if (seen_before(&r->seen, r->key.p, r->key.len))
         spoil(r, BAD_NON_ADJACENT, "the key was there before, with others in between");
 }
 

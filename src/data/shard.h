@@ -55,5 +55,8 @@ uint64_t shard_size(const struct shard *r);
 
 /* Split a member name: the length of its key, 0 when it has none. *ext points behind the dot. */
 size_t shard_key(const char *name, const char **ext);
+/* The same for a member of a tar; 0 also when it belongs to no sample. */
+struct tar_member;
+size_t shard_member(const struct tar_member *m, const char **ext);
 
 #endif

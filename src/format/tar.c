@@ -151,6 +151,20 @@ int tar_read(struct tar *t, void *dst, size_t n)
     return rc;
 }
 
+int64_t tar_span(struct tar *t, const void **p)
+{
+    if (t->state) return repeat(t);
+    if (!t->left) return 0;
+    int64_t got = fill(t, 1);
+    if (got < 0) return fail(t, (int)got);
+    if (!got) return damaged(t, "the archive ends inside a member");
+    if ((uint64_t)got > t->left) got = (int64_t)t->left;
+    *p = t->buf + t->at;
+    advance(t, (size_t)got);
+    t->left -= (uint64_t)got;
+    return got;
+}
+
 int tar_has(const struct tar *t, uint64_t n)
 {
     if (t->have - t->at >= n) return 1;

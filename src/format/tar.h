@@ -40,6 +40,10 @@ int tar_next(struct tar *t, struct tar_member *m);
  * is not read is skipped by tar_next. */
 int tar_read(struct tar *t, void *dst, size_t n);
 
+/* The same without a copy: some of the next bytes, where they lie in the reader's buffer until the
+ * next call. How many, 0 at the end of the body, or as tar_next. */
+int64_t tar_span(struct tar *t, const void **p);
+
 /* Are the next n bytes certain to be there, or may the source turn out to be shorter? Asked
  * before memory of a size that only a header claims is taken. */
 int tar_has(const struct tar *t, uint64_t n);

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,20 +111,36 @@ static int put_pax(struct tar_writer *w, const char *path, uint64_t size, int bi
     return rc;
 }
 
-int tar_writer_add(struct tar_writer *w, const char *name, const void *data, size_t n)
+int tar_writer_begin(struct tar_writer *w, const char *name, uint64_t size)
 {
     size_t len = strlen(name);
+    assert(!w->left);
     if (!len || name[len - 1] == '/' || len > LONGEST)
         return err_set(ERR_USAGE, "\"%.80s\" cannot be the name of a file in a tar", name);
-    int prefix = split(name, len), rc = 0, big = (uint64_t)n >> 33 != 0;
-    if (prefix < 0 || big) rc = put_pax(w, prefix < 0 ? name : NULL, n, big);
-    if (!rc) rc = put_header(w, '0', name, prefix > 0 ? (size_t)prefix : 0, big ? 0 : n);
-    if (!rc && n) rc = put(w, data, n);
-    return rc ? rc : pad(w, TAR_BLOCK);
+    int prefix = split(name, len), rc = 0, big = size >> 33 != 0;
+    if (prefix < 0 || big) rc = put_pax(w, prefix < 0 ? name : NULL, size, big);
+    if (!rc) rc = put_header(w, '0', name, prefix > 0 ? (size_t)prefix : 0, big ? 0 : size);
+    w->left = size;
+    return rc;
+}
+
+int tar_writer_put(struct tar_writer *w, const void *data, size_t n)
+{
+    assert(n <= w->left);
+    w->left -= n;
+    int rc = n ? put(w, data, n) : 0;
+    return rc || w->left ? rc : pad(w, TAR_BLOCK);
+}
+
+int tar_writer_add(struct tar_writer *w, const char *name, const void *data, size_t n)
+{
+    int rc = tar_writer_begin(w, name, n);
+    return rc ? rc : tar_writer_put(w, data, n);
 }
 
 int tar_writer_end(struct tar_writer *w)
 {
+    assert(!w->left);
     int rc = put(w, zeros, 2 * (size_t)TAR_BLOCK);
     return rc ? rc : pad(w, RECORD);
 }

@@ -6,7 +6,9 @@
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "io/outflow.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +32,9 @@ struct sink {
     unsigned char *buf;
     size_t used;
     uint64_t size;
+    struct outflow *flow; /* NULL: we write and hash ourselves */
+    int settled;          /* on the disk and closed, but not visible */
+    char sha256[65];      /* "" until it is known */
 };
 
 static int fail_output(const char *path)
@@ -285,9 +290,16 @@ static int sink_flush(struct sink *s)
     return write_all(s, s->buf, n);
 }
 
+int sink_flow(struct sink *s)
+{
+    assert(!s->size && !s->flow);
+    return outflow_open(&s->flow, s->fd, s->path);
+}
+
 int sink_write(struct sink *s, const void *p, size_t n)
 {
     s->size += n;
+    if (s->flow) return outflow_write(s->flow, p, n);
     if (n < BUFFER - s->used) {
         if (n) memcpy(s->buf + s->used, p, n);
         s->used += n;
@@ -299,6 +311,7 @@ int sink_write(struct sink *s, const void *p, size_t n)
 
 int sink_patch(struct sink *s, uint64_t offset, const void *p, size_t n)
 {
+    assert(!s->flow);
     int rc = sink_flush(s);
     while (!rc && n) {
         ssize_t done = pwrite(s->fd, p, n, (off_t)offset);
@@ -328,6 +341,7 @@ static void sink_free(struct sink *s)
 void sink_abort(struct sink *s)
 {
     if (!s) return;
+    if (s->flow) outflow_close(s->flow, NULL);
     unlink(s->temp);
     sink_free(s);
 }
@@ -364,22 +378,38 @@ static int sync_folder(const char *path)
     return rc;
 }
 
-int sink_commit(struct sink *s, char sha256[65], uint64_t *size)
+static int settle(struct sink *s, int hash)
 {
-    int rc = sink_flush(s);
+    struct outflow *flow = s->flow;
+    s->flow = NULL;
+    int rc = flow ? outflow_close(flow, s->sha256) : sink_flush(s);
     fault_point("written");
-    if (!rc && sha256) rc = sink_hash(s, sha256);
+    if (!rc && hash && !flow) rc = sink_hash(s, s->sha256);
     if (!rc && fsync(s->fd)) rc = fail_output(s->path);
     fault_point("synced");
-    if (!rc) {
-        rc = close(s->fd) ? fail_output(s->path) : 0;
-        s->fd = -1;
-    }
+    int failed = close(s->fd);
+    s->fd = -1;
+    if (!rc && failed) rc = fail_output(s->path);
+    free(s->buf);
+    s->buf = NULL;
+    s->settled = !rc;
+    return rc;
+}
+
+int sink_settle(struct sink *s)
+{
+    return s->settled ? 0 : settle(s, 1);
+}
+
+int sink_commit(struct sink *s, char sha256[65], uint64_t *size)
+{
+    int rc = s->settled ? 0 : settle(s, sha256 != NULL);
     if (!rc && rename(s->temp, s->path)) rc = fail_output(s->path);
     fault_point("renamed");
     if (!rc) rc = sync_folder(s->path);
     fault_point("committed");
     if (rc) unlink(s->temp);
+    if (!rc && sha256) memcpy(sha256, s->sha256, sizeof s->sha256);
     if (size) *size = s->size;
     sink_free(s);
     return rc;

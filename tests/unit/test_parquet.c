@@ -162,6 +162,31 @@ TEST(round_trip)
     }
 }
 
+TEST(skipping_equals_reading)
+{
+    static const uint64_t steps[] = {0, 1, 36, 699, 700, 701, 1400, 3999};
+    struct str bytes = write_rows(4000, &(struct parquet_options){.row_group_rows = 700});
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        struct parquet_reader *r = open_all(&bytes);
+        uint64_t row = 0;
+        size_t n;
+        int rc = parquet_skip(r, steps[k]);
+        for (row = steps[k]; !rc && !(rc = parquet_next(r, 1, &n)); row++) {
+            CHECK_INT(n, 1);
+            check_row(r, row, 0);
+            if (!(rc = parquet_skip(r, steps[k] / 3))) row += steps[k] / 3;
+        }
+        CHECK_INT(rc, 1);
+        CHECK(row >= steps[k] && row <= 4000);
+        parquet_rewind(r);
+        CHECK_INT(parquet_skip(r, 4000), 0);
+        CHECK_INT(parquet_next(r, 1, &n), 1);
+        CHECK_INT(parquet_skip(r, 1), 1);
+        parquet_close(r);
+    }
+    str_release(&bytes);
+}
+
 TEST(same_bytes)
 {
     struct str a = write_rows(3000, NULL), b = write_rows(3000, NULL);

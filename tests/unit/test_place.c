@@ -7,6 +7,9 @@
 #include "io/source.h"
 #include "io/spill.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 static struct place *make(void)
 {
     static char path[64];
@@ -66,6 +69,108 @@ TEST(large_writes_and_patches)
     CHECK(m.p[1000] == 'z' && m.p[1001] == 'z' && m.p[1002] == 'a' &&
           !memcmp(m.p + m.n - 3, "end", 3));
     file_unmap(&m);
+    free(big);
+    unmake(p);
+}
+
+/* Written and hashed by a thread of its own: the same file, the same hash. */
+TEST(a_flowing_sink)
+{
+    static const size_t parts[] = {0, 1, 511, 262143, 262144, 262145, 3 << 20, 700001};
+    struct place *p = make();
+    struct sink *s;
+    struct file_map m;
+    struct sha256 h;
+    uint64_t size, total = 0;
+    char sha[65], want[65], *big = malloc(4 << 20);
+    for (int i = 0; i < 4 << 20; i++) big[i] = (char)(i * 7 + i / 1000);
+    sha256_init(&h);
+    CHECK_INT(place_create(p, "f", &s), 0);
+    CHECK_INT(sink_flow(s), 0);
+    for (int i = 0; i < 24; i++) {
+        size_t n = parts[i % 8];
+        CHECK_INT(sink_write(s, big + i, n), 0);
+        sha256_add(&h, big + i, n);
+        total += n;
+    }
+    CHECK_INT(sink_settle(s), 0);
+    CHECK(!place_exists(p, "f", NULL));
+    CHECK_INT(sink_settle(s), 0); /* once is enough */
+    CHECK_INT(sink_commit(s, sha, &size), 0);
+    sha256_end(&h, want);
+    CHECK_STR(sha, want);
+    CHECK_INT(size, total);
+    CHECK_INT(place_map(p, "f", &m), 0);
+    sha256_of(want, m.p, m.n);
+    CHECK_STR(sha, want);
+    file_unmap(&m);
+    CHECK_INT(place_create(p, "empty", &s), 0);
+    CHECK_INT(sink_flow(s), 0);
+    CHECK_INT(sink_commit(s, sha, &size), 0);
+    sha256_of(want, "", 0);
+    CHECK_STR(sha, want);
+    CHECK_INT(size, 0);
+    for (int settled = 0; settled < 2; settled++) { /* given up half-way, or when all was ready */
+        CHECK_INT(place_create(p, "gone", &s), 0);
+        CHECK_INT(sink_flow(s), 0);
+        CHECK_INT(sink_write(s, big, 1 << 20), 0);
+        if (settled) CHECK_INT(sink_settle(s), 0);
+        sink_abort(s);
+    }
+    struct names n = {0};
+    CHECK_INT(place_list(p, "", &n), 0);
+    CHECK_INT(n.count, 2);
+    names_release(&n);
+    free(big);
+    unmake(p);
+}
+
+TEST(a_settled_sink_is_hashed)
+{
+    struct place *p = make();
+    struct sink *s;
+    char sha[65], want[65];
+    CHECK_INT(place_create(p, "a", &s), 0);
+    CHECK_INT(sink_write(s, "0000payload", 11), 0);
+    CHECK_INT(sink_patch(s, 0, "head", 4), 0);
+    CHECK_INT(sink_settle(s), 0);
+    CHECK(!place_exists(p, "a", NULL));
+    CHECK_INT(sink_commit(s, sha, NULL), 0);
+    sha256_of(want, "headpayload", 11);
+    CHECK_STR(sha, want);
+    unmake(p);
+}
+
+static void ignore_signal(int sig)
+{
+    (void)sig;
+}
+
+/* What the thread cannot write is told by a later call, and nobody waits for ever. */
+TEST(a_flowing_sink_that_cannot_write)
+{
+    struct place *p = make();
+    struct sink *s;
+    struct rlimit old, small = {1 << 20, RLIM_INFINITY};
+    char *big = calloc(1, 1 << 20);
+    int rc = 0;
+    signal(SIGXFSZ, ignore_signal);
+    getrlimit(RLIMIT_FSIZE, &old);
+    CHECK_INT(place_create(p, "f", &s), 0);
+    CHECK_INT(sink_flow(s), 0);
+    setrlimit(RLIMIT_FSIZE, &small);
+    for (int i = 0; i < 64 && !rc; i++) rc = sink_write(s, big, 1 << 20);
+    CHECK_INT(rc, ERR_OUTPUT);
+    CHECK(strstr(err_text(), "File too large") != NULL);
+    sink_abort(s);
+    CHECK_INT(place_create(p, "f", &s), 0);
+    CHECK_INT(sink_flow(s), 0);
+    CHECK_INT(sink_write(s, big, 1 << 20), 0);
+    CHECK_INT(sink_write(s, big, 1), 0); /* its last byte waits in a block */
+    CHECK_INT(sink_settle(s), ERR_OUTPUT);
+    sink_abort(s);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_DFL);
     free(big);
     unmake(p);
 }

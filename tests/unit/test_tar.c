@@ -489,6 +489,36 @@ TEST(large_bodies_and_odd_sizes)
         CHECK_INT(tar_next(t, &m), 1);
         tar_close(t);
     }
+    struct tar *t = tar_open(source_of_bytes(s.p, s.len), NULL); /* and without a copy */
+    struct tar_member m;
+    for (int i = 0; i < N; i++) {
+        struct str body = {0};
+        const void *p;
+        int64_t got;
+        CHECK_INT(tar_next(t, &m), 0);
+        while ((got = tar_span(t, &p)) > 0) str_add(&body, p, (size_t)got);
+        CHECK_INT(got, 0);
+        CHECK(body.len == sizes[i] && hash64(body.p ? body.p : "", body.len) == want[i]);
+        str_release(&body);
+    }
+    CHECK_INT(tar_next(t, &m), 1);
+    tar_close(t);
+    t = tar_open(source_of_bytes(s.p, 512 + 512 + 300), NULL); /* cut inside the second body */
+    const void *p;
+    int64_t got;
+    CHECK_INT(tar_next(t, &m), 0);
+    CHECK_INT(tar_next(t, &m), 0);
+    CHECK_INT(tar_span(t, &p), 1);
+    CHECK_INT(tar_span(t, &p), 0);
+    CHECK_INT(tar_next(t, &m), ERR_DATA);
+    tar_close(t);
+    t = tar_open(source_of_bytes(s.p, s.len - (1 << 20)), NULL);
+    while (!(got = tar_next(t, &m)))
+        while ((got = tar_span(t, &p)) > 0) {
+        }
+    CHECK_INT(got, ERR_DATA);
+    CHECK_INT(tar_span(t, &p), ERR_DATA);
+    tar_close(t);
     str_release(&s);
 }
 
@@ -705,6 +735,44 @@ TEST(writes_what_it_reads)
     CHECK_INT(one.len, 10240);
     str_release(&one);
     str_release(&want);
+}
+
+/* A member in parts has the bytes of a member at once. */
+TEST(writes_in_parts)
+{
+    char dir[] = "/tmp/test_tar_XXXXXX", body[3000];
+    struct place *place;
+    struct str file[2] = {{0}, {0}};
+    static const size_t sizes[] = {0, 1, 511, 512, 513, 3000};
+    memset(body, 'x', sizeof body);
+    CHECK(mkdtemp(dir) != NULL);
+    CHECK_INT(place_open(&place, dir, 1), 0);
+    for (int parts = 0; parts < 2; parts++) {
+        struct sink *sink;
+        struct tar_writer w;
+        CHECK_INT(place_create(place, "t.tar", &sink), 0);
+        tar_writer_init(&w, sink);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            size_t n = sizes[i];
+            if (!parts) {
+                CHECK_INT(tar_writer_add(&w, "a.bin", body, n), 0);
+                continue;
+            }
+            CHECK_INT(tar_writer_begin(&w, "a.bin", n), 0);
+            CHECK_INT(tar_writer_put(&w, body, n / 3), 0);
+            CHECK_INT(tar_writer_put(&w, body, n - n / 3), 0);
+        }
+        CHECK_INT(tar_writer_end(&w), 0);
+        CHECK_INT(sink_commit(sink, NULL, NULL), 0);
+        CHECK_INT(place_read(place, "t.tar", &file[parts], 1 << 20), 0);
+    }
+    CHECK_INT(file[0].len, file[1].len);
+    CHECK_BYTES(file[0].p, file[1].p, file[0].len);
+    CHECK_INT(place_remove(place, "t.tar"), 0);
+    place_close(place);
+    rmdir(dir);
+    str_release(&file[0]);
+    str_release(&file[1]);
 }
 
 TEST_MAIN

@@ -138,6 +138,8 @@ void parquet_rewind(struct parquet_reader *r);
  * end, or ERR_INPUT, after which only rewind and close make sense. A batch never crosses a row
  * group. What parquet_values gave lives until the next call. */
 int parquet_next(struct parquet_reader *r, size_t max_rows, size_t *rows);
+/* Step over rows, whole row groups unread: 0, 1 when there are not as many, or as parquet_next. */
+int parquet_skip(struct parquet_reader *r, uint64_t rows);
 const struct parquet_values *parquet_values(const struct parquet_reader *r, size_t col);
 
 #endif

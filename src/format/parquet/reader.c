@@ -198,6 +198,22 @@ int parquet_next(struct parquet_reader *r, size_t max_rows, size_t *rows)
     return rc;
 }
 
+int parquet_skip(struct parquet_reader *r, uint64_t rows)
+{
+    while (rows) {
+        size_t some = rows < BATCH_ROWS ? (size_t)rows : BATCH_ROWS;
+        if (!r->failed && !r->rows_left && r->group < r->footer.ngroups &&
+            r->footer.groups[r->group].rows <= rows) {
+            rows -= r->footer.groups[r->group++].rows;
+            continue;
+        }
+        int rc = parquet_next(r, some, &some);
+        if (rc) return rc;
+        rows -= some;
+    }
+    return 0;
+}
+
 const struct parquet_values *parquet_values(const struct parquet_reader *r, size_t col)
 {
     assert(col < r->nfields && r->cursors[col]);

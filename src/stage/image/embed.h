@@ -85,10 +85,9 @@ struct embedder {
     struct embed_options *o;
     struct place *place;
     struct inputs inputs;
-    char **labels;           /* of the inputs in rows and receipts */
-    struct folder **folders; /* one per input when these are folders of pictures */
-    size_t *first;           /* number of a folder's first picture; [count of folders + 1] */
-    size_t count;            /* shards, or pictures */
+    char **labels;          /* of the inputs in rows and receipts */
+    struct folders folders; /* when the inputs are folders of pictures */
+    size_t count;           /* shards, or pictures */
     struct device *device;
     struct clip *clip;
     struct bpe *bpe;

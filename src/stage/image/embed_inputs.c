@@ -18,17 +18,11 @@ int embed_of_pictures(const struct embedder *e)
 
 static int open_folders(struct embedder *e)
 {
-    size_t n = e->inputs.names.count;
-    e->folders = mem_alloc(n * sizeof *e->folders);
-    e->first = mem_alloc((n + 1) * sizeof *e->first);
-    for (size_t i = 0; i < n; i++) {
-        int rc = folder_open(&e->folders[i], e->inputs.names.list[i], (uint32_t)i);
-        if (rc) return rc;
-        e->first[i + 1] = e->first[i] + folder_count(e->folders[i]);
-    }
-    e->count = e->first[n];
+    int rc = folders_open(&e->folders, &e->inputs.names);
+    if (rc) return rc;
+    e->count = e->folders.pictures;
     size_t ignored = 0;
-    for (size_t i = 0; i < n; i++) ignored += folder_ignored(e->folders[i]);
+    for (size_t i = 0; i < e->folders.count; i++) ignored += folder_ignored(e->folders.list[i]);
     if (ignored)
         log_info(
             "%zu files are passed over: neither pictures (jpg jpeg png webp gif bmp) nor .txt or .json",
@@ -56,47 +50,10 @@ static int check_shards(const struct embedder *e)
                    e->inputs.names.list[0]);
 }
 
-/* The word of a command that names its data (".../00042.tar"), without what may be secret: a
- * query behind '?', or "user:password@". Commands carry tokens; rows and receipts must not, and
- * a fresh token must not make another run. Its length goes to *n; NULL when there is none. */
-static const char *pipe_word(const char *command, size_t *n)
-{
-    for (const char *w = command; *w; w += strspn(w, " \t")) {
-        size_t len = strcspn(w, " \t");
-        const char *dot = memmem(w, len, ".t", 2);
-        if (dot && (!strncmp(dot, ".tar", 4) || !strncmp(dot, ".tgz", 4))) {
-            const char *scheme = memmem(w, len, "://", 3), *at = memchr(w, '@', len);
-            const char *start = scheme && at && at > scheme ? at + 1 : w;
-            start += strspn(start, "'\"");
-            *n = strcspn(start, "?'\" \t");
-            return start;
-        }
-        w += len;
-    }
-    return NULL;
-}
-
-/* Names for rows and receipts: relative paths; of commands the last part of their data's name. */
-static char *make_label(const struct embedder *e, size_t i)
-{
-    const char *name = e->inputs.names.list[i], *word;
-    struct str s = {0};
-    size_t n;
-    if (!source_is_pipe(name)) return mem_strdup(name + e->inputs.root);
-    if (!(word = pipe_word(name + strlen("pipe:"), &n))) {
-        str_printf(&s, "pipe-%zu", i);
-    } else {
-        const char *slash = memrchr(word, '/', n);
-        n -= slash ? (size_t)(slash + 1 - word) : 0;
-        str_add(&s, slash ? slash + 1 : word, n);
-    }
-    return str_steal(&s);
-}
-
 static void make_labels(struct embedder *e)
 {
     e->labels = mem_alloc(e->inputs.names.count * sizeof *e->labels);
-    for (size_t i = 0; i < e->inputs.names.count; i++) e->labels[i] = make_label(e, i);
+    for (size_t i = 0; i < e->inputs.names.count; i++) e->labels[i] = inputs_label(&e->inputs, i);
 }
 
 void embed_hash_inputs(const struct embedder *e, char hex[65])
@@ -106,11 +63,10 @@ void embed_hash_inputs(const struct embedder *e, char hex[65])
     for (size_t i = 0; i < e->inputs.names.count; i++) {
         const char *name = e->inputs.names.list[i], *word = e->labels[i];
         size_t n = strlen(word);
-        if (source_is_pipe(name) && pipe_word(name + strlen("pipe:"), &n))
-            word = pipe_word(name + strlen("pipe:"), &n);
+        if (inputs_pipe_word(name, &n)) word = inputs_pipe_word(name, &n);
         sha256_add(&h, word, n);
         sha256_add(&h, "", 1);
-        if (e->folders) folder_hash(e->folders[i], &h);
+        if (embed_of_pictures(e)) folder_hash(e->folders.list[i], &h);
     }
     sha256_end(&h, hex);
 }
@@ -145,31 +101,21 @@ int embed_open_inputs(struct embedder *e, const char **words, int n)
 
 void embed_close_inputs(struct embedder *e)
 {
-    for (size_t i = 0; e->folders && i < e->inputs.names.count; i++) folder_close(e->folders[i]);
-    free(e->folders);
-    free(e->first);
+    folders_close(&e->folders);
     for (size_t i = 0; e->labels && i < e->inputs.names.count; i++) free(e->labels[i]);
     free(e->labels);
     inputs_release(&e->inputs);
 }
 
-static size_t folder_of(const struct embedder *e, size_t i)
-{
-    size_t f = 0;
-    while (i >= e->first[f + 1]) f++;
-    return f;
-}
-
 const char *embed_input_name(const struct embedder *e, size_t i)
 {
-    if (embed_of_pictures(e)) i = folder_of(e, i);
+    if (embed_of_pictures(e)) i = folders_find(&e->folders, i);
     return e->labels[i];
 }
 
 int embed_load_picture(struct embedder *e, struct sample *s, struct arena *a, size_t i)
 {
-    size_t f = folder_of(e, i);
-    return folder_load(e->folders[f], s, a, i - e->first[f], PREP_MAX_BYTES);
+    return folders_load(&e->folders, s, a, i, PREP_MAX_BYTES);
 }
 
 /* img2dataset's sidecar has a row per URL with a status; NeMo's has a row per sample. */
@@ -208,7 +154,7 @@ int64_t embed_expected(const char *tar)
 
 int embed_has_captions(const struct embedder *e)
 {
-    for (size_t f = 0; f < e->inputs.names.count; f++)
-        if (folder_captions(e->folders[f])) return 1;
+    for (size_t f = 0; f < e->folders.count; f++)
+        if (folder_captions(e->folders.list[f])) return 1;
     return 0;
 }
