@@ -86,6 +86,7 @@ struct embedder {
     struct place *place;
     struct inputs inputs;
     char **labels;           /* of the inputs in rows and receipts */
+    char *inputs_at;         /* their common folder, absolute; NULL when there is none */
     struct folder **folders; /* one per input when these are folders of pictures */
     size_t *first;           /* number of a folder's first picture; [count of folders + 1] */
     size_t count;            /* shards, or pictures */
