@@ -32,20 +32,27 @@ static uint32_t shown(uint32_t c)
     return is_bidi_control(c) || is_noncharacter(c) ? RUNE_BAD : c;
 }
 
-static void put_rune(struct str *out, uint32_t c)
+static void put_plain(struct str *out, uint32_t c)
 {
     char bytes[4];
+    str_add(out, bytes, (size_t)utf8_put(bytes, c));
+}
+
+static void put_rune(struct str *out, uint32_t c)
+{
     switch (c) {
     case '&': str_puts(out, "&amp;"); break;
     case '<': str_puts(out, "&lt;"); break;
     case '>': str_puts(out, "&gt;"); break;
     case '"': str_puts(out, "&quot;"); break;
     case '\'': str_puts(out, "&#39;"); break;
-    default: str_add(out, bytes, (size_t)utf8_put(bytes, c));
+    default: put_plain(out, c);
     }
 }
 
-void html_clip(struct str *out, const char *p, size_t n, size_t most)
+/* Characters as they are shown, each handed to put, at most so many. */
+static void show(struct str *out, const char *p, size_t n, size_t most,
+                 void (*put)(struct str *out, uint32_t c))
 {
     uint32_t c;
     for (size_t count = 0; n; count++) {
@@ -54,9 +61,19 @@ void html_clip(struct str *out, const char *p, size_t n, size_t most)
             return;
         }
         int len = utf8_next(&c, NULL, (const unsigned char *)p, n);
-        put_rune(out, shown(c));
+        put(out, shown(c));
         p += len, n -= (size_t)len;
     }
+}
+
+void html_clip(struct str *out, const char *p, size_t n, size_t most)
+{
+    show(out, p, n, most, put_rune);
+}
+
+void html_plain(struct str *out, const char *p, size_t n, size_t most)
+{
+    show(out, p, n, most, put_plain);
 }
 
 void html_text(struct str *out, const char *p, size_t n)

@@ -19,6 +19,9 @@ void html_text(struct str *out, const char *p, size_t n);
 /* The same, cut behind `most` characters with an ellipsis. */
 void html_clip(struct str *out, const char *p, size_t n, size_t most);
 
+/* The same without entities: for a terminal, which control characters would command. */
+void html_plain(struct str *out, const char *p, size_t n, size_t most);
+
 /* Append a JSON string, quotes included, that is also safe inside <script>: no markup character
  * and no bidi control stands in it unescaped; ill-formed UTF-8 becomes U+FFFD. */
 void html_json(struct str *out, const char *p, size_t n);

@@ -4,6 +4,7 @@
  * may repeat keys), so a node is the hash of both. Two walks over removed.parquet make a forest of
  * 16 bytes a row and count its trees; a third gathers the members of the largest. */
 #include "stage/report/report.h"
+#include "stage/report/entries.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -59,87 +60,6 @@ static void table_release(struct table *t)
     free(t->key);
     free(t->value);
     memset(t, 0, sizeof *t);
-}
-
-/* ---- the tables of dedup ---- */
-
-enum { C_ID, C_PART, C_ROW, C_CLUSTER, C_NEAREST, C_SCORE, COLUMNS };
-static const struct {
-    const char *name;
-    enum parquet_type type;
-} columns[COLUMNS] = {{"id", PARQUET_STRING},     {"part", PARQUET_INT32},
-                      {"row", PARQUET_INT64},     {"nearest_cent", PARQUET_INT32},
-                      {"max_id", PARQUET_STRING}, {"cosine_sim_score", PARQUET_FLOAT}};
-
-/* One row of removed, kept or quarantined. */
-struct entry {
-    struct parquet_slice id, nearest;
-    int64_t part, row, cluster; /* part: index in the sidecars */
-    double score;
-};
-typedef void entry_fn(void *arg, const struct entry *e);
-
-static int64_t whole(const struct parquet_values *v, size_t i)
-{
-    return !v || !v->ints || (v->valid && !v->valid[i]) ? -1 : v->ints[i];
-}
-
-static struct parquet_slice text(const struct parquet_values *v, size_t i)
-{
-    if (!v || !v->slices || (v->valid && !v->valid[i])) return (struct parquet_slice){"", 0};
-    return v->slices[i];
-}
-
-static void give_rows(struct report *r, const struct parquet_values *v[COLUMNS], size_t rows,
-                      entry_fn *fn, void *arg)
-{
-    for (size_t i = 0; i < rows; i++) {
-        const struct parquet_values *score = v[C_SCORE];
-        struct entry e = {text(v[C_ID], i),   text(v[C_NEAREST], i),  -1,
-                          whole(v[C_ROW], i), whole(v[C_CLUSTER], i), NAN};
-        e.part = sidecars_find(r->sidecars, whole(v[C_PART], i));
-        if (score && score->reals && (!score->valid || score->valid[i])) e.score = score->reals[i];
-        if (e.part < 0 || e.row < 0 || e.row >= sidecars_rows(r->sidecars, e.part)) continue;
-        fn(arg, &e);
-    }
-}
-
-static int read_table(struct report *r, struct parquet_reader *t, unsigned want, entry_fn *fn,
-                      void *arg)
-{
-    int col[COLUMNS], rc;
-    size_t rows;
-    for (int k = 0; k < COLUMNS; k++) {
-        col[k] = want >> k & 1 ? parquet_find(t, columns[k].name) : -1;
-        if (want >> k & 1 &&
-            (col[k] < 0 || parquet_field(t, (size_t)col[k])->type != columns[k].type))
-            return err_set(ERR_INPUT, "has no column %s of type %s", columns[k].name,
-                           parquet_type_name(columns[k].type));
-        if (col[k] >= 0) parquet_select(t, (size_t)col[k]);
-    }
-    while (!(rc = parquet_next(t, 0, &rows))) {
-        const struct parquet_values *v[COLUMNS];
-        for (int k = 0; k < COLUMNS; k++)
-            v[k] = col[k] < 0 ? NULL : parquet_values(t, (size_t)col[k]);
-        give_rows(r, v, rows, fn, arg);
-    }
-    return rc < 0 ? rc : 0;
-}
-
-/* Call fn for every row of dedup/<name>; *rows is their number. want: 1 << C_... */
-static int each_entry(struct report *r, const char *name, unsigned want, entry_fn *fn, void *arg,
-                      int64_t *rows)
-{
-    struct place *p = sidecars_place(r->sidecars);
-    struct file_map m = {0};
-    struct parquet_reader *t = NULL;
-    int rc = place_map(p, name, &m);
-    if (!rc) rc = parquet_open(&t, m.p, m.n);
-    if (!rc && rows) *rows = (int64_t)parquet_rows(t);
-    if (!rc && fn) rc = read_table(r, t, want, fn, arg);
-    parquet_close(t);
-    file_unmap(&m);
-    return rc ? err_wrap(rc, "%s/%s", place_url(p), name) : 0;
 }
 
 /* ---- groups ---- */
@@ -235,17 +155,19 @@ static void find_kept(void *arg, const struct entry *e)
 static int make_groups(struct report *r)
 {
     struct forest f = {.r = r};
-    unsigned all = (1 << COLUMNS) - 1;
+    unsigned all = (1 << ENTRY_COLUMNS) - 1;
     r->removed = mem_alloc((size_t)r->rows / 8 + 1);
-    int rc =
-        each_entry(r, "dedup/removed.parquet", all & ~(1u << C_SCORE), plant, &f, &r->nremoved);
+    int rc = entries_each(r->sidecars, "dedup/removed.parquet", all & ~(1u << ENTRY_SCORE), plant,
+                          &f, &r->nremoved);
     if (!rc)
-        rc = each_entry(r, "dedup/removed.parquet", all & ~(1u << C_SCORE), count_tree, &f, NULL);
+        rc = entries_each(r->sidecars, "dedup/removed.parquet", all & ~(1u << ENTRY_SCORE),
+                          count_tree, &f, NULL);
     if (!rc) choose_groups(&f);
-    if (!rc && r->groups) rc = each_entry(r, "dedup/removed.parquet", all, gather, &f, NULL);
+    if (!rc && r->groups)
+        rc = entries_each(r->sidecars, "dedup/removed.parquet", all, gather, &f, NULL);
     if (!rc && r->groups && place_exists(sidecars_place(r->sidecars), "dedup/kept.parquet", NULL))
-        rc = each_entry(r, "dedup/kept.parquet", all & ~(1u << C_NEAREST | 1u << C_SCORE),
-                        find_kept, &f, NULL);
+        rc = entries_each(r->sidecars, "dedup/kept.parquet",
+                          all & ~(1u << ENTRY_NEAREST | 1u << ENTRY_SCORE), find_kept, &f, NULL);
     table_release(&f.parent);
     table_release(&f.size);
     return rc;
@@ -256,7 +178,7 @@ static int make_groups(struct report *r)
 static void load_summary(struct report *r)
 {
     struct str s = {0};
-    if (!place_exists(sidecars_place(r->sidecars), "dedup/summary.csv", NULL) ||
+    if (!r->has_dedup || !place_exists(sidecars_place(r->sidecars), "dedup/summary.csv", NULL) ||
         place_read(sidecars_place(r->sidecars), "dedup/summary.csv", &s, 1 << 20))
         return;
     for (char *line = s.p, *next; line && *line; line = next) {
@@ -289,14 +211,30 @@ static void load_eps(struct report *r)
     run_release(&run);
 }
 
+/* Tables without a run of ours beside them are taken as they are. */
+int dedup_finished(const struct report *r)
+{
+    struct place *p = sidecars_place(r->sidecars);
+    struct run run = {0};
+    struct receipt one = {0};
+    int there = place_exists(p, "dedup/removed.parquet", NULL);
+    if (there && place_exists(p, "_darkroom/dedup-eps/run.json", NULL))
+        there = !run_load(&run, p, "dedup-eps") && !receipt_load(&one, p, "dedup-eps", 0, 1) &&
+                !strcmp(one.fingerprint, run.fingerprint) && !receipt_check(&one, p, 0);
+    receipt_release(&one);
+    run_release(&run);
+    return there;
+}
+
 int report_groups(struct report *r)
 {
     struct place *p = sidecars_place(r->sidecars);
+    r->has_dedup = dedup_finished(r);
     load_summary(r);
     load_eps(r);
-    r->has_dedup = place_exists(p, "dedup/removed.parquet", NULL);
     int rc = r->has_dedup ? make_groups(r) : 0;
-    if (!rc && place_exists(p, "dedup/quarantined.parquet", NULL))
-        rc = each_entry(r, "dedup/quarantined.parquet", 0, NULL, NULL, &r->nquarantined);
+    if (!rc && r->has_dedup && place_exists(p, "dedup/quarantined.parquet", NULL))
+        rc =
+            entries_each(r->sidecars, "dedup/quarantined.parquet", 0, NULL, NULL, &r->nquarantined);
     return rc;
 }

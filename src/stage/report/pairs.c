@@ -100,8 +100,7 @@ static void find_names(void *arg, const struct rows *rows)
         size_t n = p->name ? strlen(p->name) : 0;
         if (!n || p->other.part >= 0) continue;
         for (size_t i = 0; i < rows->count; i++)
-            if (id->strings[i].n == n && cluster->ints[i] == p->cluster &&
-                !memcmp(id->strings[i].p, p->name, n) &&
+            if (cluster->ints[i] == p->cluster && row_named(rows, 0, i, p->name, n) &&
                 (rows->part != p->one.part || rows->row + (int64_t)i != p->one.row)) {
                 p->other = (struct near){0, 0, rows->part, rows->row + (int64_t)i, -1};
                 break;
@@ -126,7 +125,7 @@ static int show_pairs(struct report *r, const struct measure *m)
     const struct column_info *want[2] = {columns_find(&r->columns, "max_id"),
                                          columns_find(&r->columns, "nearest_cent")};
     if (!id || !want[0] || !want[1] || want[0]->type != COLUMN_STRING ||
-        want[1]->type != COLUMN_INT || columns_find(&r->columns, id)->type != COLUMN_STRING)
+        want[1]->type != COLUMN_INT)
         return 0;
     add_pairs(r, &m->left, 0);
     add_pairs(r, &m->right, 1);

@@ -24,29 +24,10 @@ static const struct opt options[] = {
      "at most so many pictures in the page, up to 400; 0: none", 0},
     OPT_END};
 
-static void look_around(struct report *r)
-{
-    int64_t n = sidecars_count(r->sidecars);
-    r->has = mem_alloc((size_t)n + 1);
-    r->first = mem_alloc(((size_t)n + 1) * sizeof *r->first);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t rows = sidecars_rows(r->sidecars, i);
-        for (int k = 0; k < SIDE_COUNT; k++)
-            if (rows >= 0 && sidecars_has(r->sidecars, (enum sidecar)k, i))
-                r->has[i] |= (uint8_t)(1 << k);
-        r->first[i + 1] = r->first[i] + (rows > 0 ? rows : 0);
-    }
-    r->rows = r->first[n];
-    r->shot = mem_alloc(SHOTS_MAX * sizeof *r->shot);
-}
-
 static int gather(struct report *r)
 {
-    int rc = columns_load(&r->columns, r->sidecars);
-    if (rc) return rc;
-    look_around(r);
     log_progress("report: duplicates");
-    rc = report_groups(r);
+    int rc = report_groups(r);
     log_progress("report: counts");
     if (!rc) rc = report_tally(r);
     log_progress("report: scores");
@@ -113,15 +94,12 @@ static void release(struct report *r)
     free(r->fault);
     free(r->measure);
     free(r->shot);
-    free(r->has);
-    free(r->first);
     free(r->clusters);
     free(r->removed);
     free(r->eps_rows);
     free(r->pictures_from);
     rules_release(&r->rules);
-    columns_release(&r->columns);
-    sidecars_close(r->sidecars);
+    report_close(r);
 }
 
 static int report_run(void *opts, const char **args, int nargs)
@@ -135,9 +113,10 @@ static int report_run(void *opts, const char **args, int nargs)
     stop_catch_signals();
     struct report *r = mem_alloc(sizeof *r);
     r->o = o;
+    r->shot = mem_alloc(SHOTS_MAX * sizeof *r->shot);
     str_printf(&path, "%s", o->output ? o->output : args[0]);
     if (!o->output) str_puts(&path, "/report.html");
-    int rc = sidecars_open(&r->sidecars, args[0]);
+    int rc = report_open(r, args[0]);
     if (!rc) rc = gather(r);
     if (!rc) report_draw(&page, r);
     if (!rc) rc = save(path.p, &page);

@@ -61,6 +61,10 @@ struct report {
     char *pictures_from; /* the folder, for the page; NULL: none */
 };
 
+/* walk.c: the place, its columns, which files it has. */
+int report_open(struct report *r, const char *url);
+void report_close(struct report *r); /* also after an error of report_open */
+
 /* walk.c: rows of some columns, batch by batch, over all partitions. col[k] is NULL where the
  * partition lacks that file. */
 enum { WALK_COLUMNS = MEASURES_MAX + 8 };
@@ -72,16 +76,19 @@ struct rows {
 typedef void rows_fn(void *arg, const struct rows *rows);
 int report_walk(struct report *r, const struct column_info *const *want, size_t n, rows_fn *fn,
                 void *arg);
+/* Is value i of that column this text? Whole numbers are compared as they are written. */
+int row_named(const struct rows *rows, size_t column, size_t i, const char *name, size_t n);
 /* Value i as a number: 0 when it is null, no number, or nan. */
 int column_number(double *out, const struct column *c, size_t i);
 int64_t report_row(const struct report *r, int64_t part, int64_t row); /* counted over the place */
 
-int report_tally(struct report *r);   /* tally.c */
-int report_measure(struct report *r); /* measure.c */
-int report_groups(struct report *r);  /* groups.c; before the tally */
-int report_pairs(struct report *r);   /* pairs.c; when groups and measures are known */
-int report_faults(struct report *r);  /* faults.c */
-void report_times(struct report *r);  /* times.c */
+int report_tally(struct report *r);         /* tally.c */
+int report_measure(struct report *r);       /* measure.c */
+int report_groups(struct report *r);        /* groups.c; before the tally */
+int dedup_finished(const struct report *r); /* groups.c: has it left tables that can be believed? */
+int report_pairs(struct report *r);         /* pairs.c; when groups and measures are known */
+int report_faults(struct report *r);        /* faults.c */
+void report_times(struct report *r);        /* times.c */
 int report_add_shot(struct report *r, int64_t part, int64_t row); /* its number, or -1 */
 int report_shots(struct report *r);                               /* shots.c */
 void report_draw(struct str *out, const struct report *r);        /* draw.c */
