@@ -33,22 +33,21 @@ void draw_shot(struct str *out, const struct report *r, const struct near *n, co
     const struct shot *s = n->shot < 0 ? &nobody : &r->shot[n->shot];
     char value[64] = "";
     struct str origin = {0};
-    const char *key = s->key ? s->key : "", *caption = s->caption ? s->caption : "";
     if (isfinite(n->value))
         snprintf(value, sizeof value, decimals < 0 ? "%.*g" : "%.*f", decimals < 0 ? 4 : decimals,
                  n->value);
     str_printf(&origin, "partition %lld, row %lld",
                (long long)sidecars_number(r->sidecars, n->part), (long long)n->row);
-    if (s->shard && *s->shard) str_printf(&origin, ", %.200s", s->shard);
+    if (s->shard.n) str_printf(&origin, ", %.200s", s->shard.p);
     page_picture(out, &(struct page_picture){.jpeg = &s->thumb.jpeg,
                                              .width = s->thumb.width,
                                              .height = s->thumb.height,
                                              .value = value[0] ? value : NULL,
                                              .badge = badge,
-                                             .key = key,
-                                             .key_len = strlen(key),
-                                             .caption = caption,
-                                             .caption_len = strlen(caption),
+                                             .key = s->key.p,
+                                             .key_len = s->key.n,
+                                             .caption = s->caption.p,
+                                             .caption_len = s->caption.n,
                                              .origin = origin.p,
                                              .none = s->none});
     str_release(&origin);
@@ -75,7 +74,8 @@ static void draw_head(struct str *out, const struct report *r)
     if (sidecars_missing(r->sidecars)) {
         str_clear(&s);
         html_count(&s, sidecars_missing(r->sidecars));
-        str_puts(&s, " partitions are not embedded yet");
+        str_puts(&s, sidecars_missing(r->sidecars) == 1 ? " partition is not embedded yet"
+                                                        : " partitions are not embedded yet");
         page_fact(out, s.p);
     }
     page_nav(out);
@@ -181,16 +181,18 @@ static void draw_fault(struct str *out, const struct fault *f)
     html_count(out, f->count);
     html_put(out, f->count > f->examples ? " in all, the first %d</summary>" : "</summary>",
              f->examples);
-    html_put(out, "<div class=\"wide\"><table><tr><th>key</th><th>shard</th><th>what is wrong"
-                  "</th></tr>\n");
+    html_put(
+        out,
+        "<div class=\"wide\"><table class=\"even\"><tr><th>key</th><th>shard</th><th>what is wrong"
+        "</th></tr>\n");
     for (int i = 0; i < f->examples; i++) {
         const struct fault_example *e = &f->example[i];
         html_put(out, "<tr><td class=\"text\"><bdi class=\"key\">");
-        html_clip(out, e->key, strlen(e->key), 80);
+        html_clip(out, e->key.p, e->key.n, 80);
         html_put(out, "</bdi></td><td class=\"text\"><bdi>");
-        html_clip(out, e->shard, strlen(e->shard), 120);
+        html_clip(out, e->shard.p, e->shard.n, 120);
         html_put(out, "</bdi></td><td class=\"text\"><bdi>");
-        html_clip(out, e->message, strlen(e->message), 200);
+        html_clip(out, e->message.p, e->message.n, 200);
         html_put(out, "</bdi></td></tr>\n");
     }
     html_put(out, "</table></div></details>\n");

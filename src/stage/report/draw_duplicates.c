@@ -97,7 +97,8 @@ void draw_duplicates(struct str *out, const struct report *r)
         if (r->nquarantined) {
             html_put(out, "; ");
             html_count(out, r->nquarantined);
-            html_put(out, " were set aside, their embedding is zero or not a number");
+            html_put(out, r->nquarantined == 1 ? " was" : " were");
+            html_put(out, " set aside: no direction, the embedding is zero or not a number");
         }
         html_put(out, ".</p>\n");
     }

@@ -21,11 +21,10 @@ static struct fault *fault_of(struct report *r, const struct parquet_slice *stat
     return f;
 }
 
-static char *copy(const struct parquet_values *v, size_t i)
+static struct text copy(const struct parquet_values *v, size_t i)
 {
-    if (!v || !v->slices) return mem_strdup("");
-    size_t n = v->slices[i].n < TEXT_MAX ? v->slices[i].n : TEXT_MAX;
-    return mem_strndup(v->slices[i].p, n);
+    int none = !v || !v->slices || (v->valid && !v->valid[i]);
+    return text_copy(none ? "" : v->slices[i].p, none ? 0 : v->slices[i].n, TEXT_MAX);
 }
 
 static int read_file(struct report *r, struct parquet_reader *t)

@@ -1,16 +1,17 @@
 /* measure.c - columns of numbers: their range, the part of it worth drawing, the histogram, and
- * the samples nearest to a threshold. Three walks: bounds; fine bins, from which the part between
- * the outer 0.05 % is read off (again within it, while a few wild values still hide the rest);
- * round bins. */
+ * the samples nearest to a threshold. Two walks: first the bounds, and counts by sign, exponent and
+ * three bits more, from which the part between the outer 0.05 % is read off however wild the rest
+ * is; then round bins over that part. */
 #include "stage/report/report.h"
 #include "base/mem.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINE = 4096, ZOOMS = 4 };
+enum { OCTAVES = 4096, OCTAVE_BITS = 20 };
 
 void near_add(struct near_list *list, double value, double distance, int64_t part, int64_t row)
 {
@@ -38,6 +39,7 @@ static struct measure *add(struct report *r, const struct column_info *c)
     m->column = c;
     m->min = INFINITY;
     m->max = -INFINITY;
+    m->octave = mem_alloc(OCTAVES * sizeof *m->octave);
     return m;
 }
 
@@ -72,6 +74,23 @@ static void choose(struct report *r)
 
 /* ---- the walks ---- */
 
+/* Floats as whole numbers of the same order. */
+static uint32_t ordered(double v)
+{
+    float f = (float)fmin(fmax(v, -FLT_MAX), FLT_MAX);
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u >> 31 ? ~u : u | 0x80000000u;
+}
+
+static double unordered(uint32_t u)
+{
+    float f;
+    u = u >> 31 ? u & 0x7fffffffu : ~u;
+    memcpy(&f, &u, sizeof f);
+    return isnan(f) ? copysign(FLT_MAX, f) : f;
+}
+
 static void bounds(void *arg, const struct rows *rows)
 {
     struct report *r = arg;
@@ -87,20 +106,7 @@ static void bounds(void *arg, const struct rows *rows)
             m->sum += v;
             if (v < m->min) m->min = v;
             if (v > m->max) m->max = v;
-        }
-    }
-}
-
-static void fine_bins(void *arg, const struct rows *rows)
-{
-    struct report *r = arg;
-    for (int k = 0; k < r->measures; k++) {
-        struct measure *m = &r->measure[k];
-        double v, scale = FINE / (m->hi - m->lo);
-        for (size_t i = 0; m->fine && i < rows->count; i++) {
-            if (!column_number(&v, rows->col[k], i) || v < m->lo || v > m->hi) continue;
-            int at = (int)((v - m->lo) * scale);
-            m->fine[at < FINE ? at : FINE - 1]++;
+            m->octave[ordered(v) >> OCTAVE_BITS]++;
         }
     }
 }
@@ -148,26 +154,20 @@ static void round_bins(void *arg, const struct rows *rows)
 
 /* ---- which part is drawn ---- */
 
-/* Narrow lo..hi to what holds all but the outer 0.05 % on each side; 1 when that is much less. */
-static int narrow(struct measure *m)
+/* What holds all but the outer 0.05 % on each side, where that is much less than all. */
+static void narrow(struct measure *m)
 {
-    int64_t total = 0, sum = 0;
-    for (int i = 0; i < FINE; i++) total += m->fine[i];
-    int64_t rim = total / 2000;
-    int from = 0, to = FINE - 1;
-    while (from < to && (sum += m->fine[from]) <= rim) from++;
-    for (sum = 0; to > from && (sum += m->fine[to]) <= rim;) to--;
-    double width = (m->hi - m->lo) / FINE, lo = m->lo + from * width, hi = m->lo + (to + 1) * width;
-    int much = 4 * (hi - lo) < m->hi - m->lo;
-    if (much) {
-        m->lo = lo;
-        m->hi = hi;
-        memset(m->fine, 0, FINE * sizeof *m->fine);
-    } else {
-        free(m->fine);
-        m->fine = NULL;
-    }
-    return much;
+    int64_t rim = m->values / 2000 + (m->values >= 100), sum = 0;
+    uint32_t from = 0, to = OCTAVES - 1;
+    while (from < to && (sum += m->octave[from]) <= rim) from++;
+    for (sum = 0; to > from && (sum += m->octave[to]) <= rim;) to--;
+    double lo = unordered(from << OCTAVE_BITS);
+    double hi = unordered(((to + 1) << OCTAVE_BITS) - 1);
+    m->lo = m->values ? m->min : 0;
+    m->hi = m->values ? m->max : 0;
+    if (4 * (hi - lo) > m->hi - m->lo) return;
+    m->lo = lo;
+    m->hi = hi;
 }
 
 /* A threshold is always in the picture when values lie on both sides of it. */
@@ -182,27 +182,8 @@ static void settle(struct measure *m)
     m->lo = fmax(m->lo, m->min);
     m->hi = fmin(m->hi, m->max);
     m->bins = chart_bins(m->lo, m->hi);
-    free(m->fine);
-    m->fine = NULL;
-}
-
-static int choose_parts(struct report *r, const struct column_info *const *want)
-{
-    int again = 0, rc = 0;
-    for (int k = 0; k < r->measures; k++) {
-        struct measure *m = &r->measure[k];
-        m->lo = m->values ? m->min : 0;
-        m->hi = m->values ? m->max : 0;
-        if (m->hi - m->lo > 1e-300) m->fine = mem_alloc(FINE * sizeof *m->fine), again = 1;
-    }
-    for (int zoom = 0; zoom < ZOOMS && again && !rc; zoom++) {
-        again = 0;
-        rc = report_walk(r, want, (size_t)r->measures, fine_bins, r);
-        for (int k = 0; k < r->measures; k++)
-            if (r->measure[k].fine) again |= narrow(&r->measure[k]);
-    }
-    for (int k = 0; k < r->measures; k++) settle(&r->measure[k]);
-    return rc;
+    free(m->octave);
+    m->octave = NULL;
 }
 
 static void add_shots(struct report *r, struct near_list *list)
@@ -217,7 +198,10 @@ int report_measure(struct report *r)
     choose(r);
     for (int k = 0; k < r->measures; k++) want[k] = r->measure[k].column;
     int rc = report_walk(r, want, (size_t)r->measures, bounds, r);
-    if (!rc) rc = choose_parts(r, want);
+    for (int k = 0; k < r->measures; k++) {
+        narrow(&r->measure[k]);
+        settle(&r->measure[k]);
+    }
     if (!rc) rc = report_walk(r, want, (size_t)r->measures, round_bins, r);
     for (int k = 0; k < r->measures && !rc; k++) {
         if (r->measure[k].similarity) continue; /* shown as pairs */

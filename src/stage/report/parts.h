@@ -19,10 +19,17 @@ enum {
     EXAMPLES = 5       /* of each kind of error */
 };
 
+/* Text of others: may hold NUL. p is NUL-terminated all the same; NULL: there is none. */
+struct text {
+    char *p;
+    size_t n;
+};
+struct text text_copy(const char *p, size_t n, size_t most); /* walk.c */
+
 /* A sample that is shown. */
 struct shot {
     int64_t part, row;
-    char *key, *caption, *shard, *path; /* NULL: the place does not tell */
+    struct text key, caption, shard, path;
     struct thumb thumb;
     const char *none; /* why there is no picture */
 };
@@ -53,7 +60,7 @@ struct measure {
     double lo, hi; /* the part that is drawn */
     struct chart_bins bins;
     int64_t count[CHART_BINS], under, over;
-    int64_t *fine; /* [FINE] while the part is chosen */
+    int64_t *octave; /* [OCTAVES] while the part is chosen */
     /* With a threshold: the nearest that fail and pass it. Without: the lowest and the highest. */
     struct near_list left, right;
 };
@@ -81,7 +88,7 @@ struct fault {
     char *status;
     int64_t count;
     struct fault_example {
-        char *key, *shard, *message;
+        struct text key, shard, message;
     } example[EXAMPLES];
     int examples;
 };

@@ -79,17 +79,17 @@ static void release(struct report *r)
 {
     for (int i = 0; i < r->shots; i++) {
         struct shot *s = &r->shot[i];
-        free(s->key), free(s->caption), free(s->shard), free(s->path);
+        free(s->key.p), free(s->caption.p), free(s->shard.p), free(s->path.p);
         thumb_release(&s->thumb);
     }
     for (size_t i = 0; i < r->faults; i++) {
         free(r->fault[i].status);
         for (int k = 0; k < r->fault[i].examples; k++) {
             struct fault_example *e = &r->fault[i].example[k];
-            free(e->key), free(e->shard), free(e->message);
+            free(e->key.p), free(e->shard.p), free(e->message.p);
         }
     }
-    for (int i = 0; i < r->measures; i++) free(r->measure[i].fine);
+    for (int i = 0; i < r->measures; i++) free(r->measure[i].octave);
     for (int i = 0; i < r->pairs; i++) free(r->pair[i].name);
     free(r->fault);
     free(r->measure);

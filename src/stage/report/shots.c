@@ -14,6 +14,7 @@
 #include "format/json.h"
 #include "image/image.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,15 +38,15 @@ struct reading {
     int at[TEXTS]; /* column of the walk, -1: none */
 };
 
-static char *copy(const struct column *c, size_t i)
+static struct text copy(const struct column *c, size_t i)
 {
-    if (!c || (c->valid && !c->valid[i])) return NULL;
-    if (c->type == COLUMN_STRING)
-        return mem_strndup(c->strings[i].p,
-                           c->strings[i].n < TEXT_MAX ? c->strings[i].n : TEXT_MAX);
-    struct str s = {0};
-    if (c->type == COLUMN_INT) str_printf(&s, "%lld", (long long)c->ints[i]);
-    return str_steal(&s);
+    struct text none = {NULL, 0};
+    char number[24];
+    if (!c || (c->valid && !c->valid[i])) return none;
+    if (c->type == COLUMN_STRING) return text_copy(c->strings[i].p, c->strings[i].n, TEXT_MAX);
+    if (c->type != COLUMN_INT) return none;
+    int n = snprintf(number, sizeof number, "%lld", (long long)c->ints[i]);
+    return text_copy(number, (size_t)n, TEXT_MAX);
 }
 
 static void read_texts(void *arg, const struct rows *rows)
@@ -54,7 +55,7 @@ static void read_texts(void *arg, const struct rows *rows)
     for (int k = 0; k < t->r->shots; k++) {
         struct shot *s = &t->r->shot[k];
         int64_t i = s->row - rows->row;
-        char **to[TEXTS] = {&s->key, &s->caption, &s->shard, &s->path};
+        struct text *to[TEXTS] = {&s->key, &s->caption, &s->shard, &s->path};
         if (s->part != rows->part || i < 0 || i >= (int64_t)rows->count) continue;
         for (int c = 0; c < TEXTS; c++)
             if (t->at[c] >= 0) *to[c] = copy(rows->col[t->at[c]], (size_t)i);
@@ -155,7 +156,7 @@ static const char *shard_of_key(struct finder *f, const char *key)
  * folder that is at hand, the longest first. Never a path that leads out of it. */
 static void find_picture_file(struct finder *f, int i, const char *folder)
 {
-    const char *rest = f->r->shot[i].path;
+    const char *rest = f->r->shot[i].path.p;
     struct str path = {0};
     while (rest && *rest) {
         str_clear(&path);
@@ -182,13 +183,13 @@ static const char *input_named(struct finder *f, const char *label)
 static void find_given(struct finder *f, int i)
 {
     const struct shot *s = &f->r->shot[i];
-    const char *path = input_named(f, s->shard);
+    const char *path = input_named(f, s->shard.p);
     if (f->inputs.format == INPUT_FILES) {
         if (!path) path = f->inputs.names.list[0];
         find_picture_file(f, i, path);
         return;
     }
-    if (!path) path = shard_of_key(f, s->key);
+    if (!path) path = shard_of_key(f, s->key.p);
     if (path) add_job(f, path, 0, i);
 }
 
@@ -203,8 +204,9 @@ static void find_near(struct finder *f, int i)
         str_printf(&path, "%s/%.*s.tar", place_url(sidecars_place(f->r->sidecars)),
                    (int)(table.len - strlen(".parquet")), table.p);
         str_release(&table);
-    } else if (f->folder && s->shard && (!*s->shard || place_name_ok(s->shard))) {
-        str_printf(&path, "%s/%s", f->folder, s->shard);
+    } else if (f->folder && s->shard.n && (*s->shard.p == '/' || place_name_ok(s->shard.p))) {
+        /* a single folder or shard is named as it was typed */
+        str_printf(&path, "%s/%s", *s->shard.p == '/' ? "" : f->folder, s->shard.p);
     }
     int kind = path.len ? file_exists(path.p) : 0;
     if (kind == 1) add_job(f, path.p, 0, i);
@@ -252,12 +254,16 @@ static int open_finder(struct finder *f)
     }
     int rc = inputs_load(&f->inputs, o->shards.item, o->shards.count, INPUT_AUTO, 0);
     if (rc) return err_wrap(rc, "--shards");
+    int there = 0;
     for (size_t i = 0; i < f->inputs.names.count; i++) {
         const char *name = f->inputs.names.list[i];
+        there |= file_exists(name);
         map_put(&f->by_label, name + f->inputs.root, i + 1);
         map_put(&f->by_base, base_of(name), i + 1);
     }
     f->r->pictures_from = mem_strdup(o->shards.item[0]);
+    if (!there)
+        return err_set(ERR_INPUT, "--shards: %s: no such file or folder", f->inputs.names.list[0]);
     return 0;
 }
 
@@ -285,7 +291,7 @@ static void do_job(void *arg, size_t i, int worker)
         struct shot *s = &f->r->shot[j->shot[k]];
         const void *bytes = m.p;
         size_t n = m.n;
-        if (!j->file && pick_find(p, &bytes, &n, s->key, f->exts))
+        if (!j->file && pick_find(p, &bytes, &n, s->key.p, f->exts))
             s->none = "not in its shard";
         else
             make_thumb(f, s, bytes, n, worker);
@@ -332,7 +338,7 @@ int report_shots(struct report *r)
     for (int i = 0; i < r->shots && !rc; i++) {
         struct shot *s = &r->shot[i];
         s->none = r->o->pictures > 0 ? "not at hand" : "not asked for";
-        if (!s->key || i >= r->o->pictures) continue;
+        if (!s->key.p || i >= r->o->pictures) continue;
         if (f.inputs.names.count)
             find_given(&f, i);
         else

@@ -57,6 +57,14 @@ int column_number(double *out, const struct column *c, size_t i)
     return fabs(*out) < 1e300; /* nan is not; beyond that, no span can be told */
 }
 
+struct text text_copy(const char *p, size_t n, size_t most)
+{
+    if (n > most) n = most;
+    struct text t = {mem_alloc(n + 1), n};
+    if (n) memcpy(t.p, p, n);
+    return t;
+}
+
 int row_named(const struct rows *rows, size_t column, size_t i, const char *name, size_t n)
 {
     const struct column *c = rows->col[column];
