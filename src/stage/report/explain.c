@@ -121,6 +121,18 @@ static int unknown_key(struct search *s)
 
 /* ---- facts about a row ---- */
 
+/* As few digits as tell the number from its neighbours; scores are float32. */
+static void put_real(struct str *out, double v)
+{
+    char text[32];
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        double back = strtod(text, NULL);
+        if (back == v || ((double)(float)v == v && (float)back == (float)v)) break;
+    }
+    str_puts(out, text);
+}
+
 static char *value_text(const struct column *c, size_t i)
 {
     struct str s = {0};
@@ -131,7 +143,7 @@ static char *value_text(const struct column *c, size_t i)
     else if (c->type == COLUMN_BOOL)
         str_puts(&s, c->bools[i] ? "true" : "false");
     else
-        str_printf(&s, "%.9g", c->reals[i]);
+        put_real(&s, c->reals[i]);
     return str_steal(&s);
 }
 

@@ -63,21 +63,31 @@ static void tell_line(const char *label, const char *name, const char *between, 
     str_release(&line);
 }
 
+/* One section in the order its facts were found; label NULL: each fact's own name. */
+static void tell_section(const struct story *s, const char *section, const char *label)
+{
+    int rule = !strcmp(section, "rules");
+    for (size_t i = 0; i < s->count; i++) {
+        const struct fact *f = &s->fact[i];
+        if (strcmp(f->section, section)) continue;
+        if (rule)
+            tell_line(label, f->text, "  ", f->name);
+        else
+            tell_line(label ? label : f->name, label ? f->name : "", label ? " = " : "", f->text);
+    }
+}
+
+/* The filter's verdict stands in its rules and in the outcome. */
 static void tell_lines(const struct story *s)
 {
     struct str key = {0};
     html_plain(&key, s->key, strlen(s->key), SHOWN);
     log_result("%s", key.p ? key.p : "");
-    for (size_t i = 0; i < s->count; i++) {
-        const struct fact *f = &s->fact[i];
-        int rule = !strcmp(f->section, "rules");
-        if (!*f->section)
-            tell_line(f->name, "", "", f->text);
-        else if (rule)
-            tell_line("rule", f->text, ": ", f->name);
-        else
-            tell_line(f->section, f->name, " = ", f->text);
-    }
+    tell_section(s, "", NULL);
+    tell_section(s, "metadata", "metadata");
+    tell_section(s, "scores", "score");
+    tell_section(s, "rules", "rule");
+    tell_section(s, "dedup", "dedup");
     tell_line("outcome", "", "", s->ending ? s->ending : "?");
     str_release(&key);
 }
