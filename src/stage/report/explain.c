@@ -133,18 +133,18 @@ static void put_real(struct str *out, double v)
     str_puts(out, text);
 }
 
-static char *value_text(const struct column *c, size_t i)
+/* A value as text; room is for those that are no text. */
+static struct parquet_slice value_text(struct str *room, const struct column *c, size_t i)
 {
-    struct str s = {0};
-    if (c->type == COLUMN_STRING)
-        str_add(&s, c->strings[i].p, c->strings[i].n);
-    else if (c->type == COLUMN_INT)
-        str_printf(&s, "%" PRId64, c->ints[i]);
+    str_clear(room);
+    if (c->type == COLUMN_STRING) return c->strings[i];
+    if (c->type == COLUMN_INT)
+        str_printf(room, "%" PRId64, c->ints[i]);
     else if (c->type == COLUMN_BOOL)
-        str_puts(&s, c->bools[i] ? "true" : "false");
+        str_puts(room, c->bools[i] ? "true" : "false");
     else
-        put_real(&s, c->reals[i]);
-    return str_steal(&s);
+        put_real(room, c->reals[i]);
+    return (struct parquet_slice){room->p, room->len};
 }
 
 static const char *section_of(const struct column_info *c)
@@ -167,16 +167,17 @@ struct reading {
 static void read_row(void *arg, const struct rows *rows)
 {
     struct reading *t = arg;
+    struct str room = {0};
     int64_t i = t->s->row - rows->row;
     if (i < 0 || i >= (int64_t)rows->count) return;
     for (size_t k = 0; k < t->n; k++) {
         const struct column *c = rows->col[k];
         if (!c || (c->valid && !c->valid[i])) continue;
-        char *text = value_text(c, (size_t)i);
         int quoted = c->type == COLUMN_STRING || (c->type == COLUMN_REAL && !isfinite(c->reals[i]));
-        story_add(t->s, section_of(t->want[k]), t->want[k]->name, text ? text : "", quoted);
-        free(text);
+        story_add(t->s, section_of(t->want[k]), t->want[k]->name, value_text(&room, c, (size_t)i),
+                  quoted);
     }
+    str_release(&room);
 }
 
 /* All columns, as many at a time as a walk takes. */
@@ -216,11 +217,9 @@ static int size_cluster(struct report *r, struct story *s)
     const struct column_info *want[1] = {columns_find(&r->columns, "nearest_cent")};
     const char *text = story_get(s, "dedup", "nearest_cent");
     struct counting c = {.cluster = text ? strtoll(text, NULL, 10) : -1};
-    char number[24];
     if (!text || want[0]->type != COLUMN_INT || c.cluster < 0) return 0;
     int rc = report_walk(r, want, 1, count_cluster, &c);
-    snprintf(number, sizeof number, "%" PRId64, c.rows);
-    if (!rc) story_add(s, "dedup", "cluster_rows", number, 0);
+    if (!rc) story_number(s, "dedup", "cluster_rows", c.rows);
     return rc;
 }
 
@@ -276,7 +275,7 @@ static int find_kept(struct report *r, struct story *s, const char *nearest)
         c.name = c.next;
         c.next = NULL;
     }
-    if (!rc) story_add(s, "dedup", "kept_instead", c.name, 1);
+    if (!rc) story_words(s, "dedup", "kept_instead", c.name);
     free(c.name);
     free(c.next);
     return rc;
@@ -323,11 +322,8 @@ static int judge(struct report *r, struct story *s)
 static int tell_row(struct report *r, const char *key, const struct hit *h)
 {
     struct story s = {.key = key, .part = h->part, .row = h->row};
-    char number[24];
-    snprintf(number, sizeof number, "%" PRId64, sidecars_number(r->sidecars, h->part));
-    story_add(&s, "", "partition", number, 0);
-    snprintf(number, sizeof number, "%" PRId64, h->row);
-    story_add(&s, "", "row", number, 0);
+    story_number(&s, "", "partition", sidecars_number(r->sidecars, h->part));
+    story_number(&s, "", "row", h->row);
     int rc = read_columns(r, &s);
     if (!rc) rc = story_rules(&s, r);
     if (!rc) rc = size_cluster(r, &s);

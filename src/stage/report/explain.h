@@ -7,7 +7,8 @@
 
 struct fact {
     const char *section; /* "", "metadata", "scores", "filter", "rules", "dedup" */
-    char *name, *text;
+    char *name;
+    struct text text;
     int quoted; /* in JSON a string */
 };
 
@@ -20,8 +21,10 @@ struct story {
     char *ending;        /* the same as a sentence */
 };
 
-void story_add(struct story *s, const char *section, const char *name, const char *text,
+void story_add(struct story *s, const char *section, const char *name, struct parquet_slice text,
                int quoted);
+void story_words(struct story *s, const char *section, const char *name, const char *text);
+void story_number(struct story *s, const char *section, const char *name, int64_t n);
 const char *story_get(const struct story *s, const char *section, const char *name); /* or NULL */
 void story_end(struct story *s, const char *outcome, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void story_tell(const struct story *s); /* lines, or one JSON object */

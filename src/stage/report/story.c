@@ -14,17 +14,31 @@
 
 enum { SHOWN = 400 }; /* characters of a value in a line */
 
-void story_add(struct story *s, const char *section, const char *name, const char *text, int quoted)
+void story_add(struct story *s, const char *section, const char *name, struct parquet_slice text,
+               int quoted)
 {
     vec_push(s->fact, s->count, s->cap);
-    s->fact[s->count++] = (struct fact){section, mem_strdup(name), mem_strdup(text), quoted};
+    s->fact[s->count++] =
+        (struct fact){section, mem_strdup(name), text_copy(text.p, text.n, SIZE_MAX), quoted};
+}
+
+void story_words(struct story *s, const char *section, const char *name, const char *text)
+{
+    story_add(s, section, name, (struct parquet_slice){text, strlen(text)}, 1);
+}
+
+void story_number(struct story *s, const char *section, const char *name, int64_t n)
+{
+    char text[24];
+    int len = snprintf(text, sizeof text, "%" PRId64, n);
+    story_add(s, section, name, (struct parquet_slice){text, (size_t)len}, 0);
 }
 
 const char *story_get(const struct story *s, const char *section, const char *name)
 {
     for (size_t i = 0; i < s->count; i++)
         if (!strcmp(s->fact[i].section, section) && !strcmp(s->fact[i].name, name))
-            return s->fact[i].text;
+            return s->fact[i].text.p;
     return NULL;
 }
 
@@ -44,7 +58,7 @@ void story_release(struct story *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         free(s->fact[i].name);
-        free(s->fact[i].text);
+        free(s->fact[i].text.p);
     }
     free(s->fact);
     free(s->ending);
@@ -52,13 +66,14 @@ void story_release(struct story *s)
 }
 
 /* "  scores     aesthetic_score = 6.2": text of others is made harmless for a terminal. */
-static void tell_line(const char *label, const char *name, const char *between, const char *text)
+static void tell_line(const char *label, const char *name, const char *between, const char *text,
+                      size_t n)
 {
     struct str line = {0};
     str_printf(&line, "  %-11s ", label);
     html_plain(&line, name, strlen(name), SHOWN);
     str_puts(&line, between);
-    html_plain(&line, text, strlen(text), SHOWN);
+    html_plain(&line, text, n, SHOWN);
     log_result("%s", line.p);
     str_release(&line);
 }
@@ -71,9 +86,10 @@ static void tell_section(const struct story *s, const char *section, const char 
         const struct fact *f = &s->fact[i];
         if (strcmp(f->section, section)) continue;
         if (rule)
-            tell_line(label, f->text, "  ", f->name);
+            tell_line(label, f->text.p, "  ", f->name, strlen(f->name));
         else
-            tell_line(label ? label : f->name, label ? f->name : "", label ? " = " : "", f->text);
+            tell_line(label ? label : f->name, label ? f->name : "", label ? " = " : "", f->text.p,
+                      f->text.n);
     }
 }
 
@@ -88,7 +104,7 @@ static void tell_lines(const struct story *s)
     tell_section(s, "scores", "score");
     tell_section(s, "rules", "rule");
     tell_section(s, "dedup", "dedup");
-    tell_line("outcome", "", "", s->ending ? s->ending : "?");
+    tell_line("outcome", "", "", s->ending, strlen(s->ending));
     str_release(&key);
 }
 
@@ -97,9 +113,9 @@ static void put_fact(struct str *out, const struct fact *f)
     json_quote(out, f->name, strlen(f->name));
     str_puts(out, ": ");
     if (f->quoted)
-        json_quote(out, f->text, strlen(f->text));
+        json_quote(out, f->text.p, f->text.n);
     else
-        str_puts(out, f->text);
+        str_puts(out, f->text.p);
 }
 
 static void put_section(struct str *out, const struct story *s, const char *section)
@@ -128,8 +144,8 @@ static void tell_json(const struct story *s)
     }
     for (size_t k = 0; k < sizeof sections / sizeof *sections; k++)
         put_section(&out, s, sections[k]);
-    str_printf(&out, ", \"outcome\": \"%s\", \"why\": ", s->outcome ? s->outcome : "?");
-    json_quote(&out, s->ending ? s->ending : "", s->ending ? strlen(s->ending) : 0);
+    str_printf(&out, ", \"outcome\": \"%s\", \"why\": ", s->outcome);
+    json_quote(&out, s->ending, strlen(s->ending));
     str_puts(&out, "}");
     log_event(out.p);
     str_release(&out);
@@ -149,27 +165,16 @@ static void tell_error(const char *key, int64_t partition, const struct parquet_
                        const char *const *names, size_t n, size_t i)
 {
     struct story s = {.key = key};
-    struct str status = {0}, message = {0};
-    char number[24];
-    snprintf(number, sizeof number, "%" PRId64, partition);
-    story_add(&s, "", "partition", number, 0);
+    story_number(&s, "", "partition", partition);
     for (size_t k = 0; k < n; k++) {
-        struct str text = {0};
-        if (!v[k]) continue;
-        if (v[k]->slices)
-            str_add(&text, v[k]->slices[i].p, v[k]->slices[i].n);
-        else if (v[k]->ints)
-            str_printf(&text, "%" PRId64, v[k]->ints[i]);
-        if (!strcmp(names[k], "status")) str_puts(&status, text.p ? text.p : "");
-        if (!strcmp(names[k], "message")) str_puts(&message, text.p ? text.p : "");
-        story_add(&s, "", names[k], text.p ? text.p : "", v[k]->slices != NULL);
-        str_release(&text);
+        if (v[k] && v[k]->slices)
+            story_add(&s, "", names[k], v[k]->slices[i], 1);
+        else if (v[k] && v[k]->ints)
+            story_number(&s, "", names[k], v[k]->ints[i]);
     }
-    story_end(&s, "error", "it has no row: %s, %s", status.p ? status.p : "?",
-              message.p ? message.p : "?");
+    const char *status = story_get(&s, "", "status"), *message = story_get(&s, "", "message");
+    story_end(&s, "error", "it has no row: %s, %s", status ? status : "?", message ? message : "?");
     story_tell(&s);
-    str_release(&status);
-    str_release(&message);
     story_release(&s);
 }
 
@@ -211,7 +216,7 @@ int story_rules(struct story *s, struct report *r)
     int over = 0;
     for (size_t i = 0; i < rules.count; i++) {
         int here = &rules.list[i] == failed;
-        story_add(s, "rules", rules.list[i].text, here ? "FAIL" : over ? "not asked" : "pass", 1);
+        story_words(s, "rules", rules.list[i].text, here ? "FAIL" : over ? "not asked" : "pass");
         over |= here;
     }
     rules_release(&rules);
