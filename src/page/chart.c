@@ -135,9 +135,24 @@ static void put_axis_text(struct str *out, double x, double v, double step)
     html_put(out, "</text>");
 }
 
-static void put_axis(struct str *out, const struct chart_bins *b)
+/* The finest round step whose labels stand apart also on a phone, some 280 pixels wide. */
+static double axis_step(const struct chart_bins *b)
 {
     double span = b->count * b->width, step = round_step(span / 9);
+    for (;; step = round_step(1.5 * step)) {
+        struct str low = {0}, high = {0};
+        chart_number(&low, b->lo, step);
+        chart_number(&high, b->lo + span, step);
+        size_t letters = low.len > high.len ? low.len : high.len;
+        str_release(&low);
+        str_release(&high);
+        if (span / step * (7 * (double)letters + 12) <= 280 || step >= span) return step;
+    }
+}
+
+static void put_axis(struct str *out, const struct chart_bins *b)
+{
+    double span = b->count * b->width, step = axis_step(b);
     html_put(out, "<line class=\"axis\" x1=\"0\" x2=\"100%%\" y1=\"%d\" y2=\"%d\"/>", BASE, BASE);
     for (double k = ceil(b->lo / step - 1e-9); k * step <= b->lo + span * (1 + 1e-9); k++)
         put_axis_text(out, across(b, k * step), k * step, step);

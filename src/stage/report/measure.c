@@ -47,9 +47,11 @@ static void add_cut(struct measure *m, const struct rule *rule)
 {
     int above = rule->op == RULE_GE || rule->op == RULE_GT;
     if (m->cuts == CUTS) return;
+    static const char *const words[] = {"", ">=", ">", "<=", "<"};
+    char *name = m->cut_name[m->cuts];
+    snprintf(name, sizeof *m->cut_name, "%s %.6g", words[rule->op], rule->number);
     m->strict[m->cuts] = rule->op == RULE_GT || rule->op == RULE_LT;
-    m->cut[m->cuts++] =
-        (struct chart_cut){rule->number, above ? CHART_ABOVE : CHART_BELOW, rule->text};
+    m->cut[m->cuts++] = (struct chart_cut){rule->number, above ? CHART_ABOVE : CHART_BELOW, name};
 }
 
 static void choose(struct report *r)
@@ -68,8 +70,8 @@ static void choose(struct report *r)
     if (!m) return;
     m->similarity = 1;
     if (!isfinite(r->eps)) return;
-    snprintf(r->eps_name, sizeof r->eps_name, "removed: >= %g", 1 - r->eps);
-    m->cut[m->cuts++] = (struct chart_cut){1 - r->eps, CHART_BELOW, r->eps_name};
+    snprintf(m->cut_name[0], sizeof *m->cut_name, "removed: >= %.6g", 1 - r->eps);
+    m->cut[m->cuts++] = (struct chart_cut){1 - r->eps, CHART_BELOW, m->cut_name[0]};
 }
 
 /* ---- the walks ---- */

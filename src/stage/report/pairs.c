@@ -30,6 +30,13 @@ static double cosine(struct report *r, const struct near *a, const struct near *
     return na > 0 && nb > 0 ? dot / sqrt(na * nb) : NAN;
 }
 
+static int is_among(const struct near_list *list, const struct near *n)
+{
+    for (int i = 0; i < list->count; i++)
+        if (list->item[i].part == n->part && list->item[i].row == n->row) return 1;
+    return 0;
+}
+
 /* Half of the members are the most similar ones, half the least: those are the doubtful ones. A
  * small group has each of its rows in both lists. */
 static void pick_members(struct group *g)
@@ -40,7 +47,10 @@ static void pick_members(struct group *g)
         most = shown - least;
     }
     g->most.count = most < shown ? most : shown;
-    g->least.count = least;
+    int kept = 0;
+    for (int i = 0; i < g->least.count && kept < least; i++)
+        if (!is_among(&g->most, &g->least.item[i])) g->least.item[kept++] = g->least.item[i];
+    g->least.count = kept;
 }
 
 static void show_members(struct report *r, struct group *g, struct near_list *list)

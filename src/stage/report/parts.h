@@ -53,6 +53,7 @@ struct measure {
     const struct column_info *column;
     int similarity; /* dedup's own: drawn with the duplicates */
     struct chart_cut cut[CUTS];
+    char cut_name[CUTS][32];
     int strict[CUTS]; /* > and <, not >= and <= */
     int cuts;
     int64_t values, nulls, passing;

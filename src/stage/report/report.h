@@ -40,7 +40,6 @@ struct report {
     uint8_t *removed; /* a bit a row */
     int64_t nremoved, nquarantined, removed_kept, quarantined_kept;
     double eps; /* NaN: unknown */
-    char eps_name[48];
     struct eps_row *eps_rows;
     size_t eps_count, eps_cap;
     struct group group[GROUPS];
