@@ -55,6 +55,12 @@ $(OUT)/obj/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ISA) -c -o $@ $<
 
+# Assets become C strings: src/page/style.css is included as "page/style.css.h".
+$(OUT)/gen/%.h: src/% Makefile
+	@mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+$(OUT)/obj/page/page.o build/fuzz/obj/page/page.o: $(OUT)/gen/page/style.css.h
+
 $(LIB): $(LIBOBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^

@@ -45,6 +45,10 @@ void live_write(struct live *l, const char *state, const struct live_counts *c)
     quote(&s, c->bottleneck);
     str_puts(&s, ", \"last_error\": ");
     quote(&s, c->last_error);
+    if (c->inputs) {
+        str_puts(&s, ", \"inputs\": ");
+        quote(&s, c->inputs);
+    }
     str_puts(&s, "}\n");
     str_printf(&name, "_darkroom/%s/live/%lld.json", l->product, (long long)l->task.index);
     (void)place_write(l->place, name.p, s.p, s.len);

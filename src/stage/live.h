@@ -16,6 +16,7 @@ struct live {
 struct live_counts {
     long long samples, rows, bad, partitions_done;
     const char *bottleneck, *last_error; /* NULL: none */
+    const char *inputs;                  /* folder of the inputs, for those who look at samples */
 };
 
 void live_start(struct live *l, struct place *place, const char *product, struct task task);

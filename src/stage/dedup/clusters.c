@@ -50,7 +50,8 @@ static const int64_t *list_of(const struct choice *c)
 
 static int add_kept(struct choice *c, const struct dedup *d, int64_t part)
 {
-    const struct column_info keep = {(char[]){"keep"}, COLUMN_BOOL, SIDE_KEEP};
+    const struct column_info keep = {
+        .name = (char[]){"keep"}, .type = COLUMN_BOOL, .from = SIDE_KEEP};
     const struct column_info *want[] = {&keep};
     struct batch *b;
     int64_t row = d->rows.first[part];

@@ -12,11 +12,11 @@
 #include <string.h>
 
 static const struct column_info assigned[] = {
-    {(char[]){"nearest_cent"}, COLUMN_INT, SIDE_ASSIGN},
-    {(char[]){"l2_dist_to_cent"}, COLUMN_REAL, SIDE_ASSIGN},
-    {(char[]){"cosine_dist_to_cent"}, COLUMN_REAL, SIDE_ASSIGN},
-    {(char[]){"max_id"}, COLUMN_STRING, SIDE_ASSIGN},
-    {(char[]){"cosine_sim_score"}, COLUMN_REAL, SIDE_ASSIGN}};
+    {.name = (char[]){"nearest_cent"}, .type = COLUMN_INT, .from = SIDE_ASSIGN},
+    {.name = (char[]){"l2_dist_to_cent"}, .type = COLUMN_REAL, .from = SIDE_ASSIGN},
+    {.name = (char[]){"cosine_dist_to_cent"}, .type = COLUMN_REAL, .from = SIDE_ASSIGN},
+    {.name = (char[]){"max_id"}, .type = COLUMN_STRING, .from = SIDE_ASSIGN},
+    {.name = (char[]){"cosine_sim_score"}, .type = COLUMN_REAL, .from = SIDE_ASSIGN}};
 enum { ASSIGNED = 5, SCORE = 4 };
 
 /* ---- counting ---- */

@@ -57,8 +57,10 @@ static void name_summary(struct str *out, const char *eps)
 
 static int load_part(struct copying *c, int64_t part, int64_t row)
 {
-    const struct column_info score = {(char[]){"cosine_sim_score"}, COLUMN_REAL, SIDE_ASSIGN};
-    const struct column_info max_id = {(char[]){"max_id"}, COLUMN_STRING, SIDE_ASSIGN};
+    const struct column_info score = {
+        .name = (char[]){"cosine_sim_score"}, .type = COLUMN_REAL, .from = SIDE_ASSIGN};
+    const struct column_info max_id = {
+        .name = (char[]){"max_id"}, .type = COLUMN_STRING, .from = SIDE_ASSIGN};
     const struct column_info *want[] = {&score, &max_id};
     struct batch *b;
     size_t n;

@@ -86,6 +86,7 @@ struct embedder {
     struct place *place;
     struct inputs inputs;
     char **labels;          /* of the inputs in rows and receipts */
+    char *inputs_at;        /* their common folder, absolute; NULL when there is none */
     struct folders folders; /* when the inputs are folders of pictures */
     size_t count;           /* shards, or pictures */
     struct device *device;
@@ -100,7 +101,6 @@ struct embedder {
     int image, text, metadata, digits, chunk_cap;
     int64_t partitions;
     size_t embed_dim;
-
     int64_t *todo; /* partitions to do, ascending */
     size_t ntodo;
     atomic_size_t next_todo;
@@ -130,8 +130,7 @@ void embed_close_inputs(struct embedder *e);
 void embed_hash_inputs(const struct embedder *e, char hex[65]); /* names; of pictures also sizes */
 long long embed_total(const struct embedder *e);
 int embed_of_pictures(const struct embedder *e);
-const char *embed_input_name(const struct embedder *e,
-                             size_t i);  /* relative, for receipts and rows */
+const char *embed_input_name(const struct embedder *e, size_t i); /* as rows name it */
 int64_t embed_expected(const char *tar); /* samples its parquet sidecar counts; 0 = none */
 int embed_load_picture(struct embedder *e, struct sample *s, struct arena *a, size_t i);
 int embed_has_captions(const struct embedder *e); /* pictures: is there any .txt? */

@@ -50,8 +50,20 @@ static int check_shards(const struct embedder *e)
                    e->inputs.names.list[0]);
 }
 
+/* The folder in which labels are names: where someone who wants to see a sample may look. */
+static char *common_folder(const struct embedder *e)
+{
+    const char *first = e->inputs.names.list[0];
+    if (source_is_pipe(first)) return NULL;
+    char *folder = e->inputs.root ? mem_strndup(first, e->inputs.root) : mem_strdup(".");
+    char *absolute = realpath(folder, NULL);
+    free(folder);
+    return absolute;
+}
+
 static void make_labels(struct embedder *e)
 {
+    e->inputs_at = common_folder(e);
     e->labels = mem_alloc(e->inputs.names.count * sizeof *e->labels);
     for (size_t i = 0; i < e->inputs.names.count; i++) e->labels[i] = inputs_label(&e->inputs, i);
 }
@@ -104,6 +116,7 @@ void embed_close_inputs(struct embedder *e)
     folders_close(&e->folders);
     for (size_t i = 0; e->labels && i < e->inputs.names.count; i++) free(e->labels[i]);
     free(e->labels);
+    free(e->inputs_at);
     inputs_release(&e->inputs);
 }
 

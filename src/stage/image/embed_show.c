@@ -73,7 +73,8 @@ void embed_live(struct embedder *e, const char *state)
                                      .bad = bad_total(e),
                                      .partitions_done = atomic_load(&e->partitions_done),
                                      .bottleneck = stage_bottleneck(&e->stage),
-                                     .last_error = error[0] ? error : NULL});
+                                     .last_error = error[0] ? error : NULL,
+                                     .inputs = e->inputs_at});
 }
 
 /* When one reason takes most samples, say what usually lies behind it. */

@@ -1,0 +1,146 @@
+"""explain: one sample's story, told rightly for every way it can end."""
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import darkroom, picture, sample, write_tar
+from places import Place
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Twelve rows in two partitions; every ending once at least."""
+    n = 12
+    keys = [f"k{i}" for i in range(n)]
+    keys[11] = "k3"  # a key that is there twice
+    captions = [f"caption {i}" for i in range(n)]
+    captions[2] = "\x1b[31mred\x07\u202e <b> a\0b"
+    p = Place(tmp_path_factory.mktemp("explain") / "place", [6, 6],
+              errors={0: [("broken", "00000.tar", "truncated", "the JPEG data ends too early")], 1: [("k3", "00001.tar", "corrupt", "damaged")]})
+    p.embedded({"image_path": pa.array(keys), "caption": pa.array(captions), "shard": pa.array(["00000.tar"] * 6 + ["00001.tar"] * 6),
+                "key": pa.array(keys), "width": pa.array(range(100, 100 + n)), "height": pa.array([80] * n), "url": pa.array([f"http://u/{i}" for i in range(n)]),
+                "n": pa.array([i if i % 2 else None for i in range(n)])})
+    score = np.arange(n, dtype=np.float32) / 3
+    p.scored(a_score=score)
+    reason = ["a_score >= 1" if s < 1 else "width <= 110" if i == 11 else "" for i, s in enumerate(score)]
+    p.filtered([not r for r in reason], reason, "a_score >= 1 and width <= 110")
+    max_id, sim = list(keys), np.zeros(n)
+    max_id[5], sim[5] = "k4", 0.97
+    max_id[6], sim[6] = "k5", 0.96  # a chain: k6 -> k5 -> k4
+    max_id[7], sim[7] = "k6", 0.5
+    removed = sim >= 0.95
+    quarantined = np.arange(n) == 9
+    p.deduped(keys, [1] * 8 + [2] * 4, max_id, sim, removed, 0.05, quarantined)
+    return p.path
+
+
+def explain(place, key, check=0):
+    r = darkroom("explain", place, key, "--json", check=check)
+    return [json.loads(line) for line in r.stdout.splitlines()]
+
+
+def one(place, key):
+    found = explain(place, key)
+    assert len(found) == 1
+    return found[0]
+
+
+def test_where_it_came_from(place):
+    s = one(place, "k4")
+    assert (s["shard"], s["key"], s["partition"], s["row"], s["width"], s["height"], s["caption"]) == ("00000.tar", "k4", 0, 4, 104, 80, "caption 4")
+    assert s["metadata"] == {"url": "http://u/4"}  # null fields are not there
+    assert s["scores"] == {"a_score": pytest.approx(4 / 3)}
+    assert s["outcome"] == "kept" and s["why"] == "kept: it passed the filter and is no duplicate of a kept one"
+
+
+def test_dropped(place):
+    s = one(place, "k1")
+    assert s["outcome"] == "dropped" and s["why"] == "dropped by the filter: a_score >= 1"
+    assert s["filter"] == {"keep": False, "reason": "a_score >= 1"}
+    assert s["rules"]["a_score >= 1"].startswith("FAIL")
+
+
+def test_removed_names_the_kept_one(place):
+    s = one(place, "k5")
+    assert s["outcome"] == "removed" and s["dedup"]["max_id"] == "k4" and s["dedup"]["kept_instead"] == "k4"
+    s = one(place, "k6")
+    assert "removed as a duplicate of k5, similarity 0.96" in s["why"] and s["dedup"]["kept_instead"] == "k4"
+    assert s["dedup"]["cluster_rows"] == 8 and s["dedup"]["nearest_cent"] == 1
+
+
+def test_nearest_of_a_kept_one(place):
+    s = one(place, "k7")
+    assert s["outcome"] == "kept" and s["dedup"]["max_id"] == "k6" and s["dedup"]["cosine_sim_score"] == 0.5
+
+
+def test_quarantined(place):
+    assert one(place, "k9")["outcome"] == "quarantined"
+
+
+def test_error_row(place):
+    s = one(place, "broken")
+    assert s["outcome"] == "error" and s["status"] == "truncated" and s["shard"] == "00000.tar" and s["partition"] == 0
+    assert s["why"] == "it has no row: truncated, the JPEG data ends too early"
+
+
+def test_every_sample_of_that_name(place):
+    found = explain(place, "k3")
+    assert [(s["outcome"], s["partition"]) for s in found] == [("kept", 0), ("dropped", 1), ("error", 1)]
+    assert found[1]["rules"]["width <= 110"].startswith("FAIL") and found[1]["rules"]["a_score >= 1"].startswith("pass")
+
+
+def test_by_row_and_by_url(place):
+    assert one(place, "1:2")["key"] == "k8" and one(place, "http://u/8")["key"] == "k8"
+
+
+def test_unknown_key(place):
+    r = darkroom("explain", place, "k33", check=4)
+    assert "has no sample 'k33'; near it: k3" in r.stderr and not r.stdout
+    assert darkroom("explain", place, "1:6", check=4) and darkroom("explain", place, "9:0", check=4)
+    darkroom("explain", place, "zzz\x1b[0m", check=4)
+    assert "PLACE and KEY" in darkroom("explain", place, check=2).stderr
+
+
+def test_lines_are_harmless(place):
+    r = darkroom("explain", place, "k2", check=0)
+    assert "\x1b" not in r.stdout and "\u202e" not in r.stdout and "\0" not in r.stdout and "\x07" not in r.stdout
+    lines = r.stdout.splitlines()
+    assert lines[0] == "k2" and "  caption     \u241b[31mred\u2407\ufffd <b> a\u2400b" in lines
+    assert lines[-1] == "  outcome     dropped by the filter: a_score >= 1"
+    assert one(place, "k2")["caption"] == "\x1b[31mred\x07\u202e <b> a\0b"
+
+
+def test_after_embed_alone(shards, tmp_path):
+    darkroom("embed", shards, tmp_path / "p", "--model", "tiny", "--metadata", check=0)
+    s = one(tmp_path / "p", "000000008")
+    assert s["outcome"] == "kept" and "nothing was filtered or deduplicated yet" in s["why"]
+    assert s["shard"] == "00001.tar" and s["partition"] == 1 and s["row"] == 1 and s["metadata"]["n"] == 8
+
+
+def test_bad_samples_of_embed(tmp_path):
+    d = tmp_path / "shards"
+    d.mkdir()
+    write_tar(d / "0.tar", [sample(0), ("x", {"jpg": picture(1)[:200], "txt": b"c"})])
+    darkroom("embed", d, tmp_path / "p", "--model", "tiny", check=3)
+    s = one(tmp_path / "p", "x")
+    assert s["outcome"] == "error" and s["stage"] == "decode" and s["offset"] > 0
+
+
+def test_clip_retrieval_folder(tmp_path):
+    for kind in ("img_emb", "metadata"):
+        (tmp_path / kind).mkdir()
+    np.save(tmp_path / "img_emb/img_emb_0.npy", np.zeros((3, 4), np.float16))
+    pq.write_table(pa.table({"image_path": ["a", "b", "c"], "caption": ["x", "y", "z"]}), tmp_path / "metadata/metadata_0.parquet")
+    assert one(tmp_path, "b")["caption"] == "y"
+
+
+def test_key_that_is_a_number(tmp_path):
+    p = Place(tmp_path / "p", [3])
+    p.embedded({"id": pa.array([7, 8, None], pa.int64()), "caption": pa.array(["a", "b", "c"])})
+    assert one(tmp_path / "p", "8")["caption"] == "b" and one(tmp_path / "p", "0:2")["caption"] == "c"
+
+
+def test_not_a_place(tmp_path):
+    assert "holds no embeddings" in darkroom("explain", tmp_path, "x", check=4).stderr
