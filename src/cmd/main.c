@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 static const struct verb *const verbs[] = {
-    &embed_verb,   &score_verb,   &filter_verb,   &dedup_verb,  &export_verb, &report_verb,
-    &explain_verb, &inspect_verb, &model_verb,    &status_verb, &verify_verb, &gc_verb,
-    &device_verb,  &version_verb, &help_verb_row, NULL};
+    &embed_verb,  &score_verb,   &filter_verb,  &dedup_verb,    &export_verb, &curate_verb,
+    &report_verb, &explain_verb, &inspect_verb, &model_verb,    &status_verb, &verify_verb,
+    &gc_verb,     &device_verb,  &version_verb, &help_verb_row, NULL};
 
 /* The sentence, and below it what it points at: lines that begin with four spaces. */
 static int fail(int rc)

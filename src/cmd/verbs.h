@@ -9,7 +9,7 @@ extern const struct verb score_verb;                        /* stage/image/score
 extern const struct verb filter_verb;                       /* stage/filter/filter.c */
 extern const struct verb dedup_verb;                        /* stage/dedup/dedup.c */
 extern const struct verb export_verb;                       /* stage/export/export.c */
-extern const struct verb report_verb;                       /* stage/report/report.c */
+extern const struct verb curate_verb;                       /* stage/curate/curate.c */
 extern const struct verb report_verb, explain_verb;         /* stage/report/ */
 extern const struct verb inspect_verb;                      /* cmd/inspect.c */
 extern const struct verb model_verb;                        /* cmd/model.c */

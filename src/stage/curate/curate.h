@@ -1,7 +1,7 @@
 /* curate.h - a curation as a plan: the verbs that will run and the words each is given, as they
  * could be typed one by one. Made from a NeMo-style YAML file. */
-#ifndef STAGE_IMAGE_CURATE_H
-#define STAGE_IMAGE_CURATE_H
+#ifndef STAGE_CURATE_CURATE_H
+#define STAGE_CURATE_CURATE_H
 
 #include "base/arena.h"
 #include "stage/verb.h"
