@@ -51,6 +51,16 @@ static int take_folder(struct str *out, const char *folder)
     return 0;
 }
 
+/* One of a published name; width 0: of any, whose width is then checked against its weights. */
+static int try_published(struct search *s, const char *dir, int width)
+{
+    for (int i = 0; i < PUBLISHED; i++)
+        if (!strcmp(published[i].name, s->name) && (!width || published[i].width == width) &&
+            is_file(s, dir, published[i].file, ""))
+            return 1;
+    return 0;
+}
+
 /* By name in one folder. 1: found; 0: not; < 0: error. */
 static int try_folder(struct search *s, const char *dir)
 {
@@ -70,11 +80,7 @@ static int try_folder(struct search *s, const char *dir)
         free(folder);
         return rc ? rc : 1;
     }
-    for (int i = 0; i < PUBLISHED; i++)
-        if (!strcmp(published[i].name, s->name) && published[i].width == s->width &&
-            is_file(s, dir, published[i].file, ""))
-            return 1;
-    return 0;
+    return try_published(s, dir, s->width) || try_published(s, dir, 0);
 }
 
 /* $variable/tail, or ~/otherwise */

@@ -304,7 +304,6 @@ static int put_option(struct plan *p, enum step step, const char *name, const st
 
 static int put_key(struct plan *p, const struct key *k, enum step step, const struct yaml *y)
 {
-    if (is_null(y)) return 0; /* said to be not said */
     switch (k->role) {
     case AS_OPTION: return put_option(p, step, k->how, y);
     case AS_RULE: return put_rule(p, y, k->how);
@@ -359,9 +358,11 @@ static int put_section(struct plan *p, const struct section *s, const struct yam
     const struct opt_set set = {{step_verb(s->step)->options, common_options, NULL}};
     for (const struct yaml *c = y->child; c && !rc; c = c->next) {
         const struct key *k = find_key(s->name, c->key);
+        int known = k || opt_find(&set, c->key, strlen(c->key));
+        if (known && is_null(c)) continue; /* said to be not said */
         if (k && (rc = put_key(p, k, s->step, c)))
             rc = err_wrap(rc, "%s:%d: %s.%s", path, c->line, s->name, c->key);
-        else if (!k && !opt_find(&set, c->key, strlen(c->key)))
+        else if (!known)
             rc = err_wrap(unknown_key(s, c->key), "%s:%d", path, c->line);
         else if (!k && (rc = put_option(p, s->step, c->key, c)))
             rc = err_wrap(rc, "%s:%d: %s.%s", path, c->line, s->name, c->key);
@@ -411,8 +412,6 @@ static int is_flat(const struct yaml *root)
 static int put_file(struct plan *p, const struct yaml *root, const char *path)
 {
     int rc = 0;
-    if (root->type != YAML_MAP)
-        return err_set(ERR_USAGE, "%s: sections such as 'embedding:' are expected", path);
     if (is_flat(root)) {
         const struct section *s = find_section("semantic_deduplication");
         turn_on(p, s);
@@ -446,9 +445,11 @@ static int override(struct yaml *root, const char *text, struct arena *a)
     if (!*at) {
         *at = arena_zalloc(a, sizeof **at);
         (*at)->key = section;
+        (*at)->text = "";
         (*at)->line = 1;
     }
-    if ((*at)->type != YAML_MAP) (*at)->type = YAML_MAP, (*at)->child = NULL;
+    if (is_null(*at)) (*at)->type = YAML_MAP, (*at)->child = NULL;
+    if ((*at)->type != YAML_MAP) return 0; /* the file is wrong, and will be told so */
     at = &(*at)->child;
     while (*at && strcmp((*at)->key, key)) at = &(*at)->next;
     value->next = *at ? (*at)->next : NULL;
@@ -474,6 +475,8 @@ int plan_load(struct plan *p, const char *path, const struct opt_list *overrides
     struct yaml *root;
     p->normalized = 1;
     int rc = yaml_load(&root, path, &p->text);
+    if (!rc && root->type != YAML_MAP)
+        rc = err_set(ERR_USAGE, "%s: sections such as 'embedding:' are expected", path);
     for (int i = 0; i < overrides->count && !rc; i++)
         rc = override(root, overrides->item[i], &p->text);
     if (!rc) rc = put_file(p, root, path);
