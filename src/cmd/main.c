@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 static const struct verb *const verbs[] = {
-    &embed_verb,   &explain_verb, &report_verb,   &score_verb,  &filter_verb,
+    &embed_verb,   &score_verb,   &filter_verb,   &report_verb, &explain_verb,
     &inspect_verb, &model_verb,   &status_verb,   &verify_verb, &gc_verb,
     &device_verb,  &version_verb, &help_verb_row, NULL};
 

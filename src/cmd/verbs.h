@@ -7,8 +7,7 @@
 extern const struct verb embed_verb;                        /* stage/image/embed.c */
 extern const struct verb score_verb;                        /* stage/image/score.c */
 extern const struct verb filter_verb;                       /* stage/filter/filter.c */
-extern const struct verb report_verb;                       /* stage/report/report.c */
-extern const struct verb report_verb, explain_verb;         /* stage/report/ */
+extern const struct verb report_verb, explain_verb;         /* stage/report/, stage/explain/ */
 extern const struct verb inspect_verb;                      /* cmd/inspect.c */
 extern const struct verb model_verb;                        /* cmd/model.c */
 extern const struct verb status_verb, verify_verb, gc_verb; /* cmd/place.c */
