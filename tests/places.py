@@ -92,7 +92,8 @@ class Place:
         return self.product("score", "scores", {k: pa.array(v, pa.float32()) for k, v in scores.items()}, heads=",".join(scores))
 
     def filtered(self, keep, reason, where):
-        return self.product("filter", "keep", {"keep": pa.array(keep, pa.bool_()), "reason": pa.array(reason, pa.string())}, where=where)
+        return self.product("filter", "keep", {"keep": pa.array(keep, pa.bool_()), "reason": pa.array(reason, pa.string())},
+                            **{f"rule {i + 1}": r for i, r in enumerate(where.split(" and "))})
 
     def deduped(self, ids, cluster, max_id, score, removed, eps, quarantined=None, summary=()):
         """dedup/ in DESIGN's format; removed and quarantined are masks over all rows."""

@@ -302,9 +302,9 @@ def test_rules_that_keep_nothing(tmp_path):
 
 
 def test_reasons_may_say_more_than_the_rule(tmp_path):
-    reason = ["a >= 1: null"] * 3 + ["a >= 1"] * 2 + ["a >= 10"] * 4 + ["something else"] + [""] * 10
+    reason = ["a >= 1: null"] * 3 + ["a >= 1"] * 2 + ["a >= 10"] * 4 + ["<something else>"] + [""] * 10
     place = small(tmp_path / "p").filtered([r == "" for r in reason], reason, "a >= 1 and a >= 10")
-    assert {r["rule"]: r["dropped"] for r in report(place.path).data["rules"]} == {"a >= 1": 5, "a >= 10": 4, "something else": 1}
+    assert {r["rule"]: r["dropped"] for r in report(place.path).data["rules"]} == {"a >= 1": 5, "a >= 10": 4, "<something else>": 1}
 
 
 def test_half_scored(tmp_path):
@@ -364,6 +364,38 @@ def test_many_columns_and_groups_are_bounded(tmp_path):
     assert page.data["group_count"] == 1500 and len(page.data["groups"]) == 12
     assert len(page.data["scores"]) == 16 and page.has("25 more columns are not drawn")
     assert len(page.source) < 1_000_000
+
+
+# ---- rules of the real filter ----
+
+def test_thresholds_agree_with_the_filter(shards, tmp_path):
+    """Whatever a histogram says passes must be what the filter counted: rounding, strictness, derived numbers."""
+    place = tmp_path / "place"
+    darkroom("embed", shards, place, "--model", "tiny", "--metadata", check=0)
+    made = Place.__new__(Place)
+    made.path, made.counts, made.n, made.digits = place, [7, 5, 6], 18, 1
+    made.scored(x_score=np.repeat([0.1, 0.2, 0.3], 6))  # on the threshold, and not as a double
+    cosine = np.concatenate([(np.load(place / f"img_emb/img_emb_{p}.npy").astype(np.float32) * np.load(place / f"text_emb/text_emb_{p}.npy").astype(np.float32)).sum(1)
+                             for p in range(3)])
+    rules = ["x_score >= 0.2", "x_score <= 0.3", "min(width, height) > 66", "1.4 >= aspect", "resolution < 90", "`score` < 8", f"clip_similarity >= {np.median(cosine):.3f}", "len(caption) > 0"]
+    for rule in rules:
+        r = darkroom("filter", place, "--where", rule, "--json", check=0)
+        kept = json.loads(r.stdout.splitlines()[-1])["kept"]
+        d = report(place).data
+        assert d["kept"] == kept and d["rules"] == [{"rule": rule, "dropped": 18 - kept}]
+        drawn = [s["passing"] for s in d["scores"].values() if "passing" in s]
+        assert drawn == ([] if "len" in rule else [kept]), rule
+    darkroom("filter", place, "--where", "aspect <= 1.3 and nosuch is null or n > 3 and x_score > 0", check=2)
+    darkroom("filter", place, "--where", "(aspect <= 1.3 or n > 3) and x_score > 0.1", check=0)
+    d = report(place).data
+    assert [r["rule"] for r in d["rules"]] == ["(aspect <= 1.3 or n > 3)", "x_score > 0.1"] and d["scores"]["x_score"]["passing"] == 12
+
+
+def test_null_reasons(tmp_path):
+    place = small(tmp_path / "p").scored(x_score=[np.nan] * 5 + list(range(15)))
+    darkroom("filter", place.path, "--where", "x_score >= 10", check=0)
+    page = report(place.path)
+    assert page.data["rules"] == [{"rule": "x_score >= 10", "dropped": 15}] and page.has("5 for want of a value")
 
 
 # ---- folders of others ----

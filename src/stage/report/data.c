@@ -126,7 +126,7 @@ void report_data(struct str *out, const struct report *r)
     name(out, ", ", "scores");
     str_puts(out, "{");
     for (int i = 0; i < r->measures; i++) {
-        name(out, i ? ", " : "", r->measure[i].column->name);
+        name(out, i ? ", " : "", r->measure[i].name);
         put_measure(out, &r->measure[i]);
     }
     str_puts(out, "}");

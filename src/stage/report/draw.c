@@ -123,14 +123,20 @@ static void step(struct funnel *f, const char *name, int64_t value, int64_t befo
 }
 
 /* The last places are kept for the steps to come. */
-static void loss(struct funnel *f, const char *name, int64_t value)
+static void loss(struct funnel *f, const char *name, int64_t value, int64_t nulls)
 {
     if (!value || f->n >= FUNNEL - 8) return;
     struct str s = {0};
     html_count(&s, -value);
     snprintf(f->text[f->n], TEXT, "%s", s.p);
-    f->row[f->n] =
-        (struct chart_row){.name = name, .value = value, .text = f->text[f->n], .rule = 1};
+    str_clear(&s);
+    if (nulls) {
+        html_count(&s, nulls);
+        str_puts(&s, " for want of a value");
+    }
+    snprintf(f->note[f->n], TEXT, "%s", s.p);
+    f->row[f->n] = (struct chart_row){
+        .name = name, .value = value, .text = f->text[f->n], .note = f->note[f->n], .rule = 1};
     f->n++;
     str_release(&s);
 }
@@ -140,10 +146,10 @@ static void filter_steps(struct funnel *f, const struct report *r)
     int64_t shown = 0;
     for (size_t i = 0; i < r->rules.count; i++) {
         size_t before = f->n;
-        loss(f, r->rules.list[i].text, r->rules.list[i].dropped);
+        loss(f, r->rules.list[i].text, r->rules.list[i].dropped, r->rules.list[i].nulls);
         if (f->n > before) shown += r->rules.list[i].dropped;
     }
-    loss(f, "other reasons", r->rows - r->kept - shown);
+    loss(f, "other reasons", r->rows - r->kept - shown, 0);
     step(f, "passed the filter", r->kept, r->rows, r->seen);
 }
 
@@ -153,11 +159,11 @@ static void draw_funnel(struct str *out, const struct report *r)
     page_section(out, "funnel", "From input to export", "What became of every sample, and why.");
     step(&f, "samples seen", r->seen, 0, 0);
     for (size_t i = 0; i < r->faults && r->errors; i++)
-        loss(&f, r->fault[i].status, r->fault[i].count);
+        loss(&f, r->fault[i].status, r->fault[i].count, 0);
     step(&f, "embedded", r->rows, r->seen, r->seen);
     if (r->has_keep) filter_steps(&f, r);
     if (r->has_dedup) {
-        loss(&f, "duplicates of another", r->removed_kept);
+        loss(&f, "duplicates of another", r->removed_kept, 0);
         step(&f, "left without duplicates", r->left, r->kept, r->seen);
     }
     if (r->exported >= 0)

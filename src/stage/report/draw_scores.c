@@ -72,7 +72,7 @@ static void draw_strip(struct str *out, const struct report *r, const struct nea
 static void draw_measure(struct str *out, const struct report *r, const struct measure *m)
 {
     html_put(out, "<div class=\"card\">");
-    draw_histogram(out, m, m->column->name);
+    draw_histogram(out, m, m->name);
     if (m->cuts) {
         int above = m->cut[0].passes == CHART_ABOVE;
         draw_strip(out, r, &m->left, above ? "just below: dropped" : "just below: passes", 1);

@@ -48,10 +48,14 @@ struct near_list {
 /* Keep it if it is among the nearest; of equal ones the first comer stays. (measure.c) */
 void near_add(struct near_list *list, double value, double distance, int64_t part, int64_t row);
 
-/* A column of numbers with its histogram. */
+/* A column of numbers with its histogram; some are worked out, as the filter does. */
+enum derived { STORED, ASPECT, RESOLUTION, CLIP_SIMILARITY };
 struct measure {
-    const struct column_info *column;
-    int similarity; /* dedup's own: drawn with the duplicates */
+    const char *name;
+    enum derived derived;
+    const struct column_info *column; /* NULL when derived */
+    int at;                           /* its column in the walk */
+    int similarity;                   /* dedup's own: drawn with the duplicates */
     struct chart_cut cut[CUTS];
     char cut_name[CUTS][32];
     int strict[CUTS]; /* > and <, not >= and <= */

@@ -1,7 +1,8 @@
-/* rules.c - conjuncts out of the text of --where. The filter itself parses and types the
- * expression; here only its top level is cut into the rules that reasons name. */
+/* rules.c - the filter's rules from its run file. The filter itself parses and types them; here a
+ * plain comparison is recognised by its text, since that is what a histogram can draw. */
 #include "stage/report/rules.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -10,23 +11,58 @@
 
 enum { RULES_MAX = 200 };
 
+/* What the filter puts behind a rule that failed for want of a value. */
+static const char without_value[] = ": null";
+
+static const char *skip(const char *p)
+{
+    return p + strspn(p, " \t\n");
+}
+
 static int is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-/* "aesthetic_score" at p: its length; 0 when no name stands there. */
-static size_t name_at(const char *p)
+/* "min(width, height)" at p: its length, or 0. */
+static size_t shorter_side_at(const char *p)
 {
-    size_t n = 0;
+    static const char *const words[] = {"min", "(", "width", ",", "height", ")"};
+    const char *start = p;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        p = skip(p);
+        if (!str_starts(p, words[i])) return 0;
+        p += strlen(words[i]);
+    }
+    return (size_t)(p - start);
+}
+
+/* A column at p, by name, in backticks, or as the shorter side: the length of what stands there, 0
+ * when it is no column; its name goes to *out. */
+static size_t column_at(const char *p, char **out, int *stored)
+{
+    size_t n = shorter_side_at(p);
+    *stored = 0;
+    if (n) {
+        *out = mem_strdup("resolution");
+        return n;
+    }
+    if (*p == '`') {
+        n = strcspn(p + 1, "`");
+        if (!p[n + 1]) return 0;
+        *out = mem_strndup(p + 1, n);
+        *stored = 1;
+        return n + 2;
+    }
     if (isdigit((unsigned char)*p) || *p == '.') return 0;
     while (is_word(p[n])) n++;
+    if (n) *out = mem_strndup(p, n);
     return n;
 }
 
 static enum rule_op op_at(const char *p, size_t *n)
 {
-    *n = 1 + (p[1] == '=');
+    *n = 1 + (*p && p[1] == '=');
     if (*p == '>') return *n == 2 ? RULE_GE : RULE_GT;
     if (*p == '<') return *n == 2 ? RULE_LE : RULE_LT;
     return RULE_OTHER;
@@ -38,138 +74,77 @@ static enum rule_op mirror(enum rule_op op)
     return other[op];
 }
 
-static const char *skip(const char *p)
+static size_t number_at(const char *p, double *out)
 {
-    return p + strspn(p, " \t\n");
+    char *end;
+    *out = strtod(p, &end);
+    return (size_t)(end - p);
 }
 
 /* "column >= 6" or "6 <= column", and nothing else. */
 static void compare(struct rule *r)
 {
-    const char *p = skip(r->text), *name = p;
-    size_t n = name_at(p), len;
-    char *end;
-    double number = 0;
+    const char *p = skip(r->text);
+    char *name = NULL;
+    double number = NAN;
+    int stored;
+    size_t op_len, n = column_at(p, &name, &stored);
     int first = n > 0;
-    if (first) {
-        p = skip(p + n);
-    } else {
-        number = strtod(p, &end);
-        if (end == p) return;
-        p = skip(end);
+    if (!first) n = number_at(p, &number);
+    p = skip(p + n);
+    enum rule_op op = n ? op_at(p, &op_len) : RULE_OTHER;
+    if (op != RULE_OTHER) {
+        p = skip(p + op_len);
+        n = first ? number_at(p, &number) : column_at(p, &name, &stored);
     }
-    enum rule_op op = op_at(p, &len);
-    if (op == RULE_OTHER) return;
-    p = skip(p + len);
-    if (first) {
-        number = strtod(p, &end);
-        if (end == p) return;
-        p = end;
-    } else {
-        name = p;
-        n = name_at(p);
-        if (!n) return;
-        p += n;
-        op = mirror(op);
+    if (op == RULE_OTHER || !n || *skip(p + n) || !isfinite(number) || !name) {
+        free(name);
+        return;
     }
-    if (*skip(p) || !isfinite(number)) return;
-    r->column = mem_strndup(name, n);
-    r->op = op;
+    r->column = name;
+    r->stored = stored;
+    r->op = first ? op : mirror(op);
     r->number = number;
 }
 
-static void add_rule(struct rules *r, const char *text, size_t n)
+static struct rule *add_rule(struct rules *r, const char *text, size_t n)
 {
-    while (n && isspace((unsigned char)*text)) text++, n--;
-    while (n && isspace((unsigned char)text[n - 1])) n--;
-    if (!n || r->count >= RULES_MAX) return;
+    if (r->count >= RULES_MAX) return NULL;
     vec_push(r->list, r->count, r->cap);
     struct rule *one = &r->list[r->count++];
-    *one = (struct rule){.text = mem_strndup(text, n)};
+    *one = (struct rule){.text = mem_strndup(text, n), .len = n};
     compare(one);
-}
-
-/* Is "and" or "&" at p, at a place where a word may begin? Its length. */
-static size_t and_at(const char *p, const char *start)
-{
-    if (*p == '&') return p[1] == '&' ? 2 : 1;
-    if (strncasecmp(p, "and", 3) || is_word(p[3]) || (p > start && is_word(p[-1]))) return 0;
-    return 3;
-}
-
-/* One --where: its conjuncts, outside brackets and quotes. "or" anywhere at the top level makes
- * the whole of it one rule. */
-static void split(struct rules *r, const char *text)
-{
-    size_t before = r->count;
-    const char *from = text;
-    int depth = 0;
-    for (const char *p = text;; p++) {
-        size_t n = *p && !depth ? and_at(p, text) : 0;
-        if (!*p || n) add_rule(r, from, (size_t)(p - from));
-        if (!*p) break;
-        if (n) p += n - 1, from = p + 1;
-        if (*p == '(' || *p == '[') depth++;
-        if (*p == ')' || *p == ']') depth--;
-        if (*p == '\'' || *p == '"') {
-            const char *close = strchr(p + 1, *p);
-            if (!close) continue;
-            p = close;
-        }
-        int is_or = *p == '|' ||
-                    (!strncasecmp(p, "or", 2) && !is_word(p[2]) && p > text && !is_word(p[-1]));
-        if (!depth && is_or) {
-            while (r->count > before) {
-                struct rule *last = &r->list[--r->count];
-                free(last->text), free(last->column);
-            }
-            add_rule(r, text, strlen(text));
-            return;
-        }
-    }
+    return one;
 }
 
 void rules_load(struct rules *r, const struct run *run)
 {
-    for (size_t i = 0; run && i < run->count; i++) {
-        const struct run_field *f = &run->field[i];
-        if (!strncmp(f->name, "rule", 4))
-            add_rule(r, f->value, strlen(f->value));
-        else if (!strncmp(f->name, "where", 5))
-            split(r, f->value);
-    }
+    for (size_t i = 0; run && i < run->count; i++)
+        if (str_starts(run->field[i].name, "rule "))
+            add_rule(r, run->field[i].value, strlen(run->field[i].value));
     r->asked = r->count;
 }
 
-/* A reason is the rule's text, perhaps with a remark behind it ("...: null"). */
-static int belongs(const struct rule *rule, const char *reason, size_t len)
+static struct rule *find(const struct rules *r, const char *reason, size_t len)
 {
-    size_t n = strlen(rule->text);
-    return len >= n && !memcmp(rule->text, reason, n) && (len == n || !is_word(reason[n]));
-}
-
-const struct rule *rules_find(const struct rules *r, const char *reason, size_t len)
-{
-    const struct rule *best = NULL;
     for (size_t i = 0; i < r->count; i++)
-        if (belongs(&r->list[i], reason, len) &&
-            (!best || strlen(r->list[i].text) > strlen(best->text)))
-            best = &r->list[i];
-    return best;
+        if (r->list[i].len == len && !memcmp(r->list[i].text, reason, len)) return &r->list[i];
+    return NULL;
 }
 
-void rules_count(struct rules *r, const char *reason, size_t len, int64_t n)
+void rules_count(struct rules *r, const char *reason, size_t len)
 {
-    const struct rule *rule = rules_find(r, reason, len);
+    struct rule *rule = find(r, reason, len);
+    size_t tail = strlen(without_value);
+    int null = !rule && len > tail && !memcmp(reason + len - tail, without_value, tail);
+    if (null) rule = find(r, reason, len -= tail);
+    if (!rule) rule = add_rule(r, reason, len);
     if (!rule) {
-        size_t before = r->count;
-        add_rule(r, reason, len);
-        if (r->count > before) rule = &r->list[before];
+        r->other++;
+        return;
     }
-    if (rule)
-        r->list[rule - r->list].dropped += n;
-    else
-        r->other += n;
+    rule->dropped++;
+    rule->nulls += null;
 }
 
 void rules_release(struct rules *r)

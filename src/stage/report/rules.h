@@ -9,8 +9,10 @@ enum rule_op { RULE_OTHER, RULE_GE, RULE_GT, RULE_LE, RULE_LT };
 
 struct rule {
     char *text;
-    int64_t dropped;
-    char *column; /* NULL: no plain comparison */
+    size_t len;
+    int64_t dropped, nulls; /* nulls: those of them that had no value */
+    char *column;           /* NULL: no plain comparison */
+    int stored;             /* the name stood in backticks: never a derived one */
     enum rule_op op;
     double number;
 };
@@ -18,16 +20,14 @@ struct rule {
 struct rules {
     struct rule *list;
     size_t count, cap;
-    size_t asked;  /* the first so many come from the filter's options, the rest from reasons */
+    size_t asked;  /* the first so many come from the filter's run, the rest from reasons */
     int64_t other; /* dropped for reasons too many to list */
 };
 
 /* What the filter's run says it asked for; run may be NULL. */
 void rules_load(struct rules *r, const struct run *run);
-/* n samples were dropped for this reason: the text of a rule, or one with more behind it. */
-void rules_count(struct rules *r, const char *reason, size_t len, int64_t n);
-/* The rule such a reason belongs to, or NULL. */
-const struct rule *rules_find(const struct rules *r, const char *reason, size_t len);
+/* One more sample was dropped for this reason: a rule's text, perhaps with ": null" behind it. */
+void rules_count(struct rules *r, const char *reason, size_t len);
 void rules_release(struct rules *r);
 
 #endif

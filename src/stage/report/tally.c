@@ -60,7 +60,7 @@ static void tally_rows(void *arg, const struct rows *rows)
             r->removed_kept += gone;
             r->left += !gone;
         } else if (reason && (!reason->valid || reason->valid[i])) {
-            rules_count(&r->rules, reason->strings[i].p, reason->strings[i].n, 1);
+            rules_count(&r->rules, reason->strings[i].p, reason->strings[i].n);
         } else {
             r->rules.other++;
         }

@@ -1,6 +1,6 @@
 /* explain.h - the story of one sample: facts by section, and how it ended. */
-#ifndef STAGE_REPORT_EXPLAIN_H
-#define STAGE_REPORT_EXPLAIN_H
+#ifndef STAGE_EXPLAIN_EXPLAIN_H
+#define STAGE_EXPLAIN_EXPLAIN_H
 
 #include "stage/report/entries.h"
 #include "stage/report/report.h"
@@ -9,7 +9,8 @@ struct fact {
     const char *section; /* "", "metadata", "scores", "filter", "rules", "dedup" */
     char *name;
     struct text text;
-    int quoted; /* in JSON a string */
+    char *words; /* of a rule: for people; text is JSON */
+    int quoted;  /* in JSON a string */
 };
 
 struct story {
@@ -26,9 +27,15 @@ void story_add(struct story *s, const char *section, const char *name, struct pa
 void story_words(struct story *s, const char *section, const char *name, const char *text);
 void story_number(struct story *s, const char *section, const char *name, int64_t n);
 const char *story_get(const struct story *s, const char *section, const char *name); /* or NULL */
+/* What a rule says of the row, with the values it read: "a = 1, b = 2", and as JSON. */
+void story_rule(struct story *s, const char *rule, const char *verdict, const char *words,
+                const char *json);
 void story_end(struct story *s, const char *outcome, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void story_tell(const struct story *s); /* lines, or one JSON object */
 void story_release(struct story *s);
+
+/* A value as text; room is for those that are no text. (explain.c) */
+struct parquet_slice value_text(struct str *room, const struct column *c, size_t i);
 
 /* Every rule of the filter with its verdict for this row. */
 int story_rules(struct story *s, struct report *r);

@@ -1,5 +1,5 @@
 /* story.c - facts in the order they were found, told as lines for people or as JSON. */
-#include "stage/report/explain.h"
+#include "stage/explain/explain.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -19,12 +19,25 @@ void story_add(struct story *s, const char *section, const char *name, struct pa
 {
     vec_push(s->fact, s->count, s->cap);
     s->fact[s->count++] =
-        (struct fact){section, mem_strdup(name), text_copy(text.p, text.n, SIZE_MAX), quoted};
+        (struct fact){section, mem_strdup(name), text_copy(text.p, text.n, SIZE_MAX), NULL, quoted};
 }
 
 void story_words(struct story *s, const char *section, const char *name, const char *text)
 {
     story_add(s, section, name, (struct parquet_slice){text, strlen(text)}, 1);
+}
+
+void story_rule(struct story *s, const char *rule, const char *verdict, const char *words,
+                const char *json)
+{
+    struct str text = {0};
+    str_printf(&text, "{\"verdict\": \"%s\", \"values\": {%s}}", verdict, json);
+    story_add(s, "rules", rule, (struct parquet_slice){text.p, text.len}, 0);
+    str_clear(&text);
+    str_puts(&text, verdict);
+    if (*words) str_printf(&text, " (%s)", words);
+    s->fact[s->count - 1].words = mem_strdup(text.p);
+    str_release(&text);
 }
 
 void story_number(struct story *s, const char *section, const char *name, int64_t n)
@@ -59,6 +72,7 @@ void story_release(struct story *s)
     for (size_t i = 0; i < s->count; i++) {
         free(s->fact[i].name);
         free(s->fact[i].text.p);
+        free(s->fact[i].words);
     }
     free(s->fact);
     free(s->ending);
@@ -86,7 +100,7 @@ static void tell_section(const struct story *s, const char *section, const char 
         const struct fact *f = &s->fact[i];
         if (strcmp(f->section, section)) continue;
         if (rule)
-            tell_line(label, f->text.p, "  ", f->name, strlen(f->name));
+            tell_line(label, f->name, ": ", f->words, strlen(f->words));
         else
             tell_line(label ? label : f->name, label ? f->name : "", label ? " = " : "", f->text.p,
                       f->text.n);
@@ -201,24 +215,4 @@ int story_errors(struct parquet_reader *t, const char *key, int64_t partition, i
         }
     }
     return rc < 0 ? rc : 0;
-}
-
-/* ---- rules ---- */
-
-int story_rules(struct story *s, struct report *r)
-{
-    struct rules rules = {0};
-    const char *keep = story_get(s, "filter", "keep"), *reason = story_get(s, "filter", "reason");
-    const struct rule *failed = NULL;
-    if (!keep) return 0;
-    rules_load(&rules, sidecars_run(r->sidecars, SIDE_KEEP));
-    if (reason && *reason) failed = rules_find(&rules, reason, strlen(reason));
-    int over = 0;
-    for (size_t i = 0; i < rules.count; i++) {
-        int here = &rules.list[i] == failed;
-        story_words(s, "rules", rules.list[i].text, here ? "FAIL" : over ? "not asked" : "pass");
-        over |= here;
-    }
-    rules_release(&rules);
-    return 0;
 }

@@ -1,6 +1,6 @@
 /* explain.c - `darkroom explain`: the story of one sample, from what the sidecars say about its
  * row. Facts are gathered first and then told, as lines or as JSON. */
-#include "stage/report/explain.h"
+#include "stage/explain/explain.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -133,8 +133,7 @@ static void put_real(struct str *out, double v)
     str_puts(out, text);
 }
 
-/* A value as text; room is for those that are no text. */
-static struct parquet_slice value_text(struct str *room, const struct column *c, size_t i)
+struct parquet_slice value_text(struct str *room, const struct column *c, size_t i)
 {
     str_clear(room);
     if (c->type == COLUMN_STRING) return c->strings[i];
