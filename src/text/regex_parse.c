@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { DEPTH_MAX = 100, REPEAT_MAX = 1000, PATTERN_MAX = 64 << 10 };
+enum { SETS_MAX = 8192, RANGES_MAX = 1 << 18 };
 enum { FLAG_CASE = 1, FLAG_DOTALL = 2, FLAG_LINES = 4 };
 
 enum piece_kind { PIECE_EMPTY, PIECE_SET, PIECE_ASSERT, PIECE_CAT, PIECE_ALT, PIECE_REP };
@@ -28,6 +29,7 @@ struct parser {
     size_t n, at, wrong; /* wrong: the byte an error is about */
     unsigned flags;
     int depth;
+    size_t ranges;  /* of all sets */
     size_t emitted; /* pieces, empty ones too: a repetition of nothing costs time */
     struct arena pieces;
     struct map known; /* sets by their bytes */
@@ -77,6 +79,7 @@ static uint32_t keep_set(struct parser *p, struct charset *s)
     } else {
         vec_push(out->set, out->sets, out->sets_cap);
         out->set[out->sets++] = *s;
+        p->ranges += s->count;
         *at = out->sets;
     }
     return (uint32_t)(*at - 1);
@@ -408,6 +411,8 @@ static int parse_sequence(struct parser *p, struct piece **out)
     while (more(p) && p->text[p->at] != '|' && p->text[p->at] != ')') {
         int rc = parse_repeat(p, tail);
         if (rc) return rc;
+        if (p->out->sets > SETS_MAX || p->ranges > RANGES_MAX)
+            return refuse(p, 0, "the pattern is too large");
         tail = &(*tail)->next;
     }
     return 0;

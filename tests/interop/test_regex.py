@@ -112,7 +112,8 @@ def test_classes_and_case_on_every_code_point():
     ("a{2000}", 1, "more than 1000"), ("a{3,2}", 1, "not in order"), ("[z-a]", 1, "not in order"),
     ("a\\", 1, "nothing behind"), (r"\q", 0, "unknown escape"), (r"\x4", 0, "too few"), (r"\ud800", 0, "no character"),
     ("[[:alpha:]]", 1, "not known"), ("((a{1000}){1000})", 0, "too large"), ("(" * 200 + ")" * 200, 100, "too deep"),
-    ("((((){1000}){1000}){1000})", 0, "too large"),
+    ("((((){1000}){1000}){1000})", 0, "too large"), ("".join(f"[\\w{chr(0x2500 + i)}]" for i in range(500)), 0, "too large"),
+    ("".join(chr(0x4e00 + i) for i in range(9000)), 0, "too large"),
 ])
 def test_refusals(pattern, at, word):
     (got,) = tool_run([(pattern, ["a"])])
