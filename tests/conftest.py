@@ -16,7 +16,7 @@ DARKROOM = BUILD / "darkroom"
 
 def darkroom(*args, check=None, timeout=300, env=None, **kw):
     """Run the program; `check` is the exit code it must have."""
-    e = dict(os.environ, DARKROOM_HOME=str(ROOT), **(env or {}))
+    e = {**os.environ, "DARKROOM_HOME": str(ROOT), **(env or {})}
     r = subprocess.run([str(DARKROOM), *map(str, args)], capture_output=True, text=True, timeout=timeout, env=e, **kw)
     if check is not None:
         assert r.returncode == check, f"exit {r.returncode}, not {check}\n{r.stdout}\n{r.stderr}"
