@@ -4,21 +4,21 @@
  * whole part and a fraction below one half, so that `mulhi` of twice the difference, plus one,
  * halved, is the rounded product; green takes both factors in one `madd`. */
 
-#define LANES_INLINE static inline __attribute__((always_inline))
+#define LANE static inline __attribute__((always_inline))
 
 /* 3a + b of bytes, as words. */
-LANES_INLINE V blend_lo(V a, V b)
+LANE V blend_lo(V a, V b)
 {
     return I(maddubs_epi16)(I(unpacklo_epi8)(a, b), I(set1_epi16)(0x0103));
 }
 
-LANES_INLINE V blend_hi(V a, V b)
+LANE V blend_hi(V a, V b)
 {
     return I(maddubs_epi16)(I(unpackhi_epi8)(a, b), I(set1_epi16)(0x0103));
 }
 
 /* Two bytes of output from the words of each. */
-LANES_INLINE V join(V even, V odd, const int shift)
+LANE V join(V even, V odd, const int shift)
 {
     return OR(I(srli_epi16)(even, shift), I(slli_epi16)(I(srli_epi16)(odd, shift), 8));
 }
@@ -36,7 +36,7 @@ static void wider(uint8_t *out, const uint8_t *in, int n)
     }
 }
 
-LANES_INLINE V blend_columns(V before, V here, V after)
+LANE V blend_columns(V before, V here, V after)
 {
     V three = I(add_epi16)(here, I(slli_epi16)(here, 1));
     return join(I(add_epi16)(I(add_epi16)(three, before), I(set1_epi16)(8)),
@@ -67,13 +67,13 @@ static void higher(uint8_t *out, const uint8_t *near, const uint8_t *far, int bi
 }
 
 /* x * factor / 65536, rounded, for |factor| < 32768. */
-LANES_INLINE V part(V x, int factor)
+LANE V part(V x, int factor)
 {
     V high = I(mulhi_epi16)(I(add_epi16)(x, x), I(set1_epi16)((short)factor));
     return I(srai_epi16)(I(add_epi16)(high, I(set1_epi16)(1)), 1);
 }
 
-LANES_INLINE V green(V cb, V cr)
+LANE V green(V cb, V cr)
 {
     V factors = I(set1_epi32)((int)((uint32_t)(uint16_t)-22554 | 18734u << 16));
     V half = I(set1_epi32)(32768);
