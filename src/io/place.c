@@ -200,7 +200,7 @@ static int sweep_folder(const char *path, int depth, int *removed)
     for (struct dirent *e; !rc && (e = readdir(d));) {
         struct stat st;
         if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || e->d_name[0] == '.') continue;
-        if (S_ISDIR(st.st_mode) && depth < 4) {
+        if (S_ISDIR(st.st_mode) && depth < 8) {
             struct str inner = {0};
             str_printf(&inner, "%s/%s", path, e->d_name);
             rc = sweep_folder(inner.p, depth + 1, removed);

@@ -652,7 +652,7 @@ def test_damaged_product_is_made_again(demo, tmp_path):
 
 @pytest.mark.parametrize("point, n", [("checkpoint", 1), ("block", 1), ("receipt", 1), ("receipt", 2), ("receipt", 3),
                                       ("receipt", 5), ("renamed", 2), ("renamed", 4), ("renamed", 7), ("written", 9),
-                                      ("committed", 11), ("synced", 14)])
+                                      ("committed", 11), ("synced", 14), ("synced", 25), ("written", 36)])
 def test_kill_and_go_on(demo, tmp_path, point, n):
     clean, place = tmp_path / "clean", tmp_path / "p"
     for p in (clean, place):

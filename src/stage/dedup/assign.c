@@ -27,16 +27,21 @@ static int gather_block(struct results *r, const struct pairing *p, size_t i)
     const int64_t *best, *rows = (const int64_t *)p->members.rows.p;
     const float *score;
     struct file_map m;
+    int rc = 0;
     if (!pairing_open_block(&m, &best, &score, p, i))
         return err_set(ERR_STALE, "%s: block %zu of the pairs is gone; run the same command again",
                        place_url(p->d->place), i);
     rows += p->members.start[p->block[i].first];
-    for (int64_t k = 0; k < pairing_rows(p, i); k++) {
+    for (int64_t k = 0; k < pairing_rows(p, i) && !rc; k++) {
+        if (best[k] < 0 || best[k] >= p->d->rows.total)
+            rc = err_set(ERR_STALE,
+                         "%s: block %zu of the pairs is damaged; remove _darkroom/%s/blocks",
+                         place_url(p->d->place), i, DEDUP_PAIRS);
         ((int64_t *)r->best.p)[rows[k]] = best[k];
         ((float *)r->score.p)[rows[k]] = score[k];
     }
     file_unmap(&m);
-    return 0;
+    return rc;
 }
 
 static int gather(struct results *r, const struct pairing *p)

@@ -185,6 +185,8 @@ static void checkpoint_load(struct fitting *f, int64_t clusters)
             f->start = mem_alloc(bytes);
             memcpy(f->start, m.p + at + 1, bytes);
             f->rounds_before = round;
+            for (size_t i = 0; i < bytes / sizeof(float); i++)
+                if (!isfinite(f->start[i])) f->rounds_before = 0;
         }
     }
     file_unmap(&m);
@@ -228,7 +230,7 @@ static int fit(struct fitting *f, int64_t clusters)
                                .max_iter = (int)s->max_iter - f->rounds_before,
                                .tol = s->tol,
                                .stop = KMEANS_CUML,
-                               .start = f->start ? KMEANS_GIVEN : s->start,
+                               .start = f->rounds_before ? KMEANS_GIVEN : s->start,
                                .seed = (uint64_t)s->seed,
                                .fit_fraction = s->fit_fraction,
                                .normalize = 1,
