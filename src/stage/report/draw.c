@@ -1,6 +1,7 @@
 /* draw.c - the page: what was found out, section by section. A section without data says which
  * verb makes it. */
 #include "stage/report/draw.h"
+#include "stage/report/funnel.h"
 #include "base/clock.h"
 #include "page/html.h"
 #include "page/page.h"
@@ -99,75 +100,11 @@ static void draw_tiles(struct str *out, const struct report *r)
 
 /* ---- the funnel ---- */
 
-enum { FUNNEL = 64, TEXT = 48 };
-
-struct funnel {
-    struct chart_row row[FUNNEL];
-    char text[FUNNEL][TEXT], note[FUNNEL][TEXT];
-    size_t n;
-};
-
-static void step(struct funnel *f, const char *name, int64_t value, int64_t before, int64_t seen)
-{
-    if (f->n == FUNNEL) return;
-    struct str s = {0};
-    html_percent(&s, value, seen);
-    snprintf(f->note[f->n], TEXT, "%s", s.p ? s.p : "");
-    f->row[f->n] = (struct chart_row){.name = name,
-                                      .value = value,
-                                      .lost = before > value ? before - value : 0,
-                                      .note = f->note[f->n],
-                                      .accent = 1};
-    f->n++;
-    str_release(&s);
-}
-
-/* The last places are kept for the steps to come. */
-static void loss(struct funnel *f, const char *name, int64_t value, int64_t nulls)
-{
-    if (!value || f->n >= FUNNEL - 8) return;
-    struct str s = {0};
-    html_count(&s, -value);
-    snprintf(f->text[f->n], TEXT, "%s", s.p);
-    str_clear(&s);
-    if (nulls) {
-        html_count(&s, nulls);
-        str_puts(&s, " for want of a value");
-    }
-    snprintf(f->note[f->n], TEXT, "%s", s.p);
-    f->row[f->n] = (struct chart_row){
-        .name = name, .value = value, .text = f->text[f->n], .note = f->note[f->n], .rule = 1};
-    f->n++;
-    str_release(&s);
-}
-
-static void filter_steps(struct funnel *f, const struct report *r)
-{
-    int64_t shown = 0;
-    for (size_t i = 0; i < r->rules.count; i++) {
-        size_t before = f->n;
-        loss(f, r->rules.list[i].text, r->rules.list[i].dropped, r->rules.list[i].nulls);
-        if (f->n > before) shown += r->rules.list[i].dropped;
-    }
-    loss(f, "other reasons", r->rows - r->kept - shown, 0);
-    step(f, "passed the filter", r->kept, r->rows, r->seen);
-}
-
 static void draw_funnel(struct str *out, const struct report *r)
 {
-    struct funnel f = {.n = 0};
+    struct funnel f;
+    funnel_init(&f, r);
     page_section(out, "funnel", "From input to export", "What became of every sample, and why.");
-    step(&f, "samples seen", r->seen, 0, 0);
-    for (size_t i = 0; i < r->faults && r->errors; i++)
-        loss(&f, r->fault[i].status, r->fault[i].count, 0);
-    step(&f, "embedded", r->rows, r->seen, r->seen);
-    if (r->has_keep) filter_steps(&f, r);
-    if (r->has_dedup) {
-        loss(&f, "duplicates of another", r->removed_kept, 0);
-        step(&f, "left without duplicates", r->left, r->kept, r->seen);
-    }
-    if (r->exported >= 0)
-        step(&f, "exported", r->exported, r->has_dedup ? r->left : r->kept, r->seen);
     html_put(out, "<div class=\"card\">");
     chart_rows(out, f.row, f.n);
     html_put(out, "</div>\n");

@@ -1,6 +1,7 @@
 /* report.c - `darkroom report`: a place as one page that people can look at and send around.
  * Gather (a few streams over the sidecars), then draw. */
 #include "stage/report/report.h"
+#include "stage/report/funnel.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -61,6 +62,9 @@ static int save(const char *path, const struct str *page)
 static void tell(const struct report *r, const char *path, size_t size, double seconds)
 {
     struct str s = {0};
+    struct funnel f;
+    funnel_init(&f, r);
+    funnel_print(&f);
     log_info("report: %lld rows, %d pictures, %.1f MB in %.1f s", (long long)r->rows, r->pictures,
              (double)size / 1e6, seconds);
     if (r->shots && !r->pictures && r->o->pictures)
