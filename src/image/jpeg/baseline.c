@@ -41,8 +41,7 @@ static int init(struct baseline *s, const struct canvas *c, const struct frame *
     const struct scan *scan = &f->scan;
     if (scan->count != f->count || scan->first || scan->last != 63 || scan->high || scan->low)
         return 1;
-    s->entropy.from = c->from_x;
-    s->entropy.to = c->to_x;
+    s->entropy = (struct entropy){.from = c->from_x, .to = c->to_x};
     for (int i = 0; i < f->count; i++) {
         int blocks = canvas_blocks(c, i);
         if (make_tables(s, f, i)) return 1;
@@ -57,7 +56,7 @@ static int init(struct baseline *s, const struct canvas *c, const struct frame *
 
 int baseline_read(struct canvas *c, const struct frame *f, struct arena *a)
 {
-    struct baseline *s = arena_zalloc(a, sizeof *s);
+    struct baseline *s = arena_alloc(a, sizeof *s);
     const struct entropy_loop *loop = &entropy_loops_best()->whole;
     if (init(s, c, f, a)) return 1;
     for (int y = 0; y < f->mcus_high; y++) {

@@ -4,6 +4,8 @@
 #include "image/jpeg/entropy.h"
 #include "image/jpeg/scans.h"
 
+#define PROGRESSIVE_BUDGET (64ull << 20)
+
 struct layer {
     int wide, high;    /* blocks, with those that only fill up MCUs */
     uint64_t *history; /* [high, wide] see entropy.h */
@@ -20,6 +22,19 @@ struct progressive {
     struct layer layer[FRAME_PARTS];
     struct huffman table[FRAME_PARTS];
 };
+
+/* Should the file prove irregular, libjpeg needs as much again: larger ones are left to it. */
+static uint64_t memory_of(const struct canvas *c)
+{
+    const struct frame *f = c->frame;
+    uint64_t blocks = 0, kept = 0;
+    for (int i = 0; i < f->count; i++) {
+        uint64_t mcu = (uint64_t)f->part[i].h * (uint64_t)f->part[i].v;
+        blocks += mcu * (uint64_t)f->mcus_wide * (uint64_t)f->mcus_high;
+        kept += mcu * (uint64_t)(c->to_x - c->from_x) * (uint64_t)(c->to_y - c->from_y);
+    }
+    return blocks * sizeof(uint64_t) + kept * BLOCK * sizeof(int16_t);
+}
 
 static void layer_init(struct layer *l, const struct canvas *c, int i, struct arena *a)
 {
@@ -159,7 +174,9 @@ static int read_scans(struct progressive *s)
 
 int progressive_read(struct canvas *c, struct frame *f, struct arena *a)
 {
-    struct progressive *s = arena_zalloc(a, sizeof *s);
+    if (memory_of(c) > PROGRESSIVE_BUDGET) return 1;
+    struct progressive *s = arena_alloc(a, sizeof *s);
+    s->entropy = (struct entropy){0};
     s->frame = f;
     s->canvas = c;
     s->loops = entropy_loops_best();

@@ -4,21 +4,6 @@
 /* Room for what an MCU reads from the last place where it may begin, all of it zeros. */
 enum { PADDING = 2 * SEGMENT_NEED };
 
-void segment_init(struct segment *s, const uint8_t *src, const uint8_t *end, struct arena *a)
-{
-    s->end = end;
-    s->buffer = arena_alloc(a, SEGMENT_CHUNK + PADDING);
-    s->src = src;
-    segment_start(s);
-}
-
-void segment_start(struct segment *s)
-{
-    s->stop = s->buffer;
-    s->marker = 0;
-    s->bits = (struct bits){.p = s->buffer, .low = s->buffer - 1};
-}
-
 /* Copy up to the next ff, and what that one means. */
 static void take_run(struct segment *s, size_t room)
 {
@@ -59,4 +44,19 @@ int segment_next(struct segment *s)
     if (left < 0 || left > 7 || s->marker <= 0) return -1;
     s->src += 2;
     return s->marker;
+}
+
+void segment_start(struct segment *s)
+{
+    s->stop = s->buffer;
+    s->marker = 0;
+    s->bits = (struct bits){.p = s->buffer};
+    segment_fill(s);
+}
+
+void segment_init(struct segment *s, const uint8_t *src, const uint8_t *end, struct arena *a)
+{
+    s->src = src;
+    s->end = end;
+    s->buffer = arena_alloc(a, SEGMENT_CHUNK + PADDING);
 }

@@ -32,7 +32,7 @@ struct segment {
 
 void segment_init(struct segment *s, const uint8_t *src, const uint8_t *end, struct arena *a);
 
-/* Begin at src. */
+/* Begin to read at src. */
 void segment_start(struct segment *s);
 
 /* Make bytes for another MCU. 0, or 1 when the reader is past the end. */
