@@ -59,6 +59,22 @@ def test_damaged_shard_keeps_what_came_before(tmp_path):
 
 
 def test_demo_script(tmp_path):
+    """make demo: damage and copies are found, in numbers, and the funnel says so."""
     r = subprocess.run([str(ROOT / "tools/demo"), str(DARKROOM)], capture_output=True, text=True, cwd=ROOT)
     assert r.returncode == 0, r.stdout + r.stderr
-    assert "nothing to do" in r.stderr and "252 rows" in r.stdout
+    place = ROOT / "build/demo"
+    copies = {p["key"]: p["of"] for p in PLANTED["planted"] if p.get("of") and "duplicate" in p["what"]}
+    removed = set(pq.read_table(place / "dedup/removed.parquet")["id"].to_pylist())
+    assert len(copies) == 25 and len(removed) == 25
+    assert all((a in removed) != (b in removed) or a in removed for a, b in copies.items())  # one of each pair, or both of a triple
+    assert removed <= set(copies) | set(copies.values())                                     # and nothing else
+    funnel = {line[:25].strip(): int(line[25:].split()[0]) for line in r.stdout[r.stdout.rindex("samples seen"):].splitlines()
+              if line[25:].split() and line[25:].split()[0].lstrip("-").isdigit()}
+    assert funnel["samples seen"] == 271 and funnel["embedded"] == 252
+    for status, n in PLANTED["total"]["errors"].items():
+        assert funnel[status] == -n
+    keep = column(place, "keep", "keep")
+    left = [k for k, ok in zip(column(place, "metadata", "key"), keep) if ok and k not in removed]
+    assert funnel["passed the filter"] == sum(keep) and funnel["exported"] == funnel["left without duplicates"] == len(left)
+    assert sum(len(pq.read_table(f)) for f in (place / "curated").glob("*.parquet")) == len(left)
+    assert "removed as a duplicate of 000010014" in r.stdout and "report.html" in r.stdout

@@ -8,11 +8,11 @@
 void draw_shot(struct str *out, const struct report *r, const struct near *n, const char *badge,
                int decimals);
 
-/* draw_scores.c */
+/* draw_pictures.c */
 void draw_scores(struct str *out, const struct report *r);
 void draw_histogram(struct str *out, const struct measure *m, const char *title);
 
-/* draw_duplicates.c */
+/* draw_pictures.c */
 void draw_duplicates(struct str *out, const struct report *r);
 void draw_clusters(struct str *out, const struct report *r);
 
