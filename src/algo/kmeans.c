@@ -49,6 +49,8 @@ int fit_next(struct fit *f)
     while (f->at < f->rows->count && block_room(b) > 0) {
         int64_t end = f->at;
         while (end < f->rows->count && end - f->at < block_room(b) && fit_chosen(f, end)) end++;
+        for (int64_t row = f->at, i = b->x.dim[0]; row < end; row++, i++)
+            f->number[i] = f->o->first_row + row;
         if (end > f->at) {
             int rc = block_add(b, f->rows, f->at, end - f->at, f->o->normalize);
             if (rc) return rc;
@@ -71,6 +73,52 @@ int fit_sum(const struct fit *f, int64_t *values, size_t n)
 {
     return f->o->team ? f->o->team->sum(f->o->team->state, values, n) : 0;
 }
+
+/* ---- picks ---- */
+
+void picks_add(struct picks *p, const struct fit *f, double key, int64_t number, int64_t ordinal)
+{
+    int64_t rank = f->o->team ? f->o->team->rank : 0;
+    vec_push(p->list, p->n, p->cap);
+    p->list[p->n++] = (struct pick){key, number, rank, ordinal};
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct pick *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void picks_cut(struct picks *p, int64_t most)
+{
+    if (p->n) qsort(p->list, (size_t)p->n, sizeof *p->list, by_key);
+    if (p->n > most) p->n = most;
+}
+
+/* Each rank writes its own into its own place of a sum: bits plus zeros, no carry. */
+int picks_share(struct picks *p, const struct fit *f)
+{
+    const struct kmeans_team *t = f->o->team;
+    if (!t) return 0;
+    int64_t *counts = mem_alloc((size_t)t->ranks * sizeof *counts), all = 0, at = 0;
+    counts[t->rank] = p->n;
+    int rc = fit_sum(f, counts, (size_t)t->ranks);
+    for (int i = 0; i < t->ranks; i++) {
+        if (i < t->rank) at += counts[i];
+        all += counts[i];
+    }
+    free(counts);
+    if (rc) return rc;
+    struct pick *shared = mem_alloc(mem_mul((size_t)all + 1, sizeof *shared));
+    if (p->n) memcpy(shared + at, p->list, (size_t)p->n * sizeof *shared);
+    rc = fit_sum(f, (int64_t *)shared, (size_t)all * (sizeof *shared / sizeof(int64_t)));
+    free(p->list);
+    *p = (struct picks){shared, all, all + 1};
+    return rc;
+}
+
+/* ---- fixed point ---- */
 
 static int bits_of(double x) /* the least b with x <= 2^b */
 {
@@ -302,21 +350,32 @@ static double move_centroids(struct fit *f)
 static int sum_ranks(struct fit *f)
 {
     size_t n = (size_t)(f->k * f->dim + f->k);
-    int64_t more[2] = {f->inertia, f->changed};
     int rc = op_get(f->d, f->total, f->sums, n * sizeof *f->total);
-    if (!rc) rc = fit_sum(f, f->total, n);
-    if (!rc) rc = fit_sum(f, more, 2);
-    f->inertia = more[0], f->changed = more[1];
-    return rc;
+    return rc ? rc : fit_sum(f, f->total, n);
+}
+
+/* Empty clusters get rows; then the sums are those of the new clusters. */
+static int fill_empty(struct fit *f)
+{
+    int64_t moved = 0;
+    int rc = f->o->keep_empty ? 0 : far_fill(f, &moved);
+    if (rc || !moved) return rc;
+    f->changed += moved;
+    return sum_ranks(f);
 }
 
 static int one_round(struct fit *f, double *moved)
 {
     double span = f->longest + f->reach;
+    int64_t more[2];
     f->unit = fit_unit(f, 4 * span * span);
     int rc = sets_fill(f, f->lower && f->m->iterations > 0);
     if (!rc) rc = fit_assign(f);
+    more[0] = f->inertia, more[1] = f->changed;
+    if (!rc) rc = fit_sum(f, more, 2);
+    f->inertia = more[0], f->changed = more[1];
     if (!rc) rc = sum_ranks(f);
+    if (!rc) rc = fill_empty(f);
     if (rc) return rc;
     *moved = move_centroids(f);
     f->m->inertia = (double)f->inertia / f->unit;
@@ -399,6 +458,7 @@ static int fit_open(struct fit *f)
     if (!f->o->no_bounds) f->lower = mem_aligned(mem_mul((size_t)f->n + 1, sizeof *f->lower));
     int64_t most = f->o->block_rows > 0 ? f->o->block_rows : block_size(f->dim);
     most = most < f->n ? most : f->n > 0 ? f->n : 1;
+    f->number = mem_alloc((size_t)most * sizeof *f->number);
     int rc = block_init(&f->block, f->d, most, f->dim);
     if (!rc) rc = op_alloc(f->d, &f->centroids, mem_mul(cells + 1, sizeof(float)));
     return rc ? rc : work_open(f);
@@ -411,6 +471,8 @@ static void fit_close(struct fit *f)
     for (int i = 0; i < SETS; i++) set_release(&f->set[i], f->d);
     op_free(f->d, f->centroids);
     op_free(f->d, f->sums);
+    free(f->far.list);
+    free(f->number);
     free(f->label);
     free(f->lower);
     free(f->old);

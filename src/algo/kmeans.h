@@ -47,14 +47,16 @@ struct kmeans_options {
     enum kmeans_start start;
     double oversampling; /* k-means||: candidates per round and cluster; 0: 2.0 */
     uint64_t seed;
-    double fit_fraction;    /* fit on this share of the rows; 0 or 1: all */
-    int normalize;          /* divide each row by its norm first */
-    int no_bounds;          /* compute every distance: same bits, more time, 4 bytes a row less */
-    int64_t block_rows;     /* 0: block_size(dim) */
-    const float *centroids; /* KMEANS_GIVEN: [clusters,dim] */
-    const int32_t *weights; /* one per row, >= 1; NULL: ones. Not with fit_fraction. */
-    int64_t first_row;      /* the number of row 0 among the rows of all ranks */
-    const struct kmeans_team *team;                               /* NULL: alone */
+    double fit_fraction; /* fit on this share of the rows; 0 or 1: all */
+    int normalize;       /* divide each row by its norm first */
+    int keep_empty; /* an empty cluster keeps its centroid, as in cuML; 0: it gets the row that is
+                       farthest from its own centroid, as in scikit-learn */
+    int no_bounds;  /* compute every distance: same bits, more time, 4 bytes a row less */
+    int64_t block_rows;             /* 0: block_size(dim) */
+    const float *centroids;         /* KMEANS_GIVEN: [clusters,dim] */
+    const int32_t *weights;         /* one per row, >= 1; NULL: ones. Not with fit_fraction. */
+    int64_t first_row;              /* the number of row 0 among the rows of all ranks */
+    const struct kmeans_team *team; /* NULL: alone */
     int (*progress)(void *state, const struct kmeans_step *step); /* not 0: stop with that error */
     void *state;
 };
@@ -68,8 +70,7 @@ struct kmeans {
     double inertia; /* sum of squared distances at the last move; kmeans_assign has the final one */
 };
 
-/* Release *out in any case. ERR_USAGE: more clusters than rows, with a number that would do. A
- * cluster that becomes empty keeps its centroid, as in cuML. */
+/* Release *out in any case. ERR_USAGE: more clusters than rows, with a number that would do. */
 int kmeans_fit(struct kmeans *out, struct device *d, struct rows *rows,
                const struct kmeans_options *o);
 void kmeans_release(struct kmeans *m);
@@ -89,8 +90,8 @@ int kmeans_assign(const struct kmeans *m, struct device *d, struct rows *rows, i
                   int (*put)(void *state, const struct kmeans_found *found), void *state,
                   int64_t *sizes, double *inertia);
 
-/* A number of clusters for n rows, so that the square of a cluster and k-means itself cost about
- * the same: sqrt(n), at least 1. */
+/* A number of clusters for n rows: sqrt(n), at least 1, so that a round of k-means costs about as
+ * much as comparing the rows of all clusters. */
 int64_t kmeans_clusters(int64_t n);
 
 #endif

@@ -298,6 +298,7 @@ static int assign_block(struct fit *f)
     if (!rc) rc = move_rows(f);
     if (rc) return rc;
     memcpy(f->label + f->first, w->label, (size_t)n * sizeof *w->label);
+    far_note(f, w->square);
     for (int64_t r = 0; r < n; r++)
         if (w->level[r] != LEVEL_BAD)
             f->inertia += llrint(w->square[r] * f->unit) * fit_weight(f, f->first + r);
@@ -307,7 +308,8 @@ static int assign_block(struct fit *f)
 int fit_assign(struct fit *f)
 {
     int rc;
-    f->inertia = f->changed = f->computed = 0;
+    f->inertia = f->changed = f->computed = f->far.n = 0;
+    f->far_bar = 0; /* a row on its centroid is no help */
     fit_rewind(f);
     while ((rc = fit_next(f)) > 0) {
         rc = assign_block(f);
@@ -332,6 +334,7 @@ static int assignment_open(struct assignment *a, const struct kmeans *m)
     struct fit *f = &a->f;
     size_t bytes = (size_t)(m->clusters * m->dim) * sizeof(float);
     int64_t most = block_size(m->dim);
+    f->number = mem_alloc((size_t)most * sizeof *f->number);
     a->l2 = mem_alloc((size_t)most * sizeof *a->l2);
     a->cosine = mem_alloc((size_t)most * sizeof *a->cosine);
     a->length = mem_alloc((size_t)f->k * sizeof *a->length);
@@ -354,6 +357,7 @@ static void assignment_close(struct assignment *a)
     op_free(a->f.d, a->f.centroids);
     work_close(&a->f);
     block_release(&a->f.block);
+    free(a->f.number);
     free(a->l2);
     free(a->cosine);
     free(a->length);

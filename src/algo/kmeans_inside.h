@@ -6,6 +6,17 @@
 
 enum { LABEL_NONE = -1, LABEL_BAD = -2 }; /* of a row that has no cluster yet, or never will */
 
+/* Rows with a key, of which the smallest win; equal keys go by row number. number counts the rows
+ * of all ranks; rank and ordinal say where the row is. */
+struct pick {
+    double key;
+    int64_t number, rank, ordinal;
+};
+struct picks {
+    struct pick *list;
+    int64_t n, cap;
+};
+
 /* Some centroids, in rising order of their number, as the device wants them. rest: no centroid
  * outside moved farther than this in the last round. */
 struct set {
@@ -25,6 +36,7 @@ struct fit {
     struct kmeans *m;
     int64_t k, dim, n;
     struct block block;
+    int64_t *number;         /* of each row of the block, among the rows of all ranks */
     int64_t at, first, next; /* the scan: next row; ordinals of the block: [first, next) */
 
     int32_t *label; /* [n] */
@@ -42,6 +54,8 @@ struct fit {
     double scale;   /* of the sums */
     double unit;    /* of the inertia: squares are summed as integers */
     int64_t inertia, changed, computed;
+    struct picks far; /* the rows farthest from their centroids, for clusters that are empty */
+    double far_bar;   /* keys above it are not needed */
 
     struct set set[SETS]; /* from nothing to all */
     int sets;
@@ -62,6 +76,11 @@ int fit_sum(const struct fit *f, int64_t *values, size_t n);
 /* The power of two with which squares up to `largest`, of all weights, sum to less than 2^62. */
 double fit_unit(const struct fit *f, double largest);
 
+/* Add a row of this rank; sort and keep the first `most`; give every rank the picks of all. */
+void picks_add(struct picks *p, const struct fit *f, double key, int64_t number, int64_t ordinal);
+void picks_cut(struct picks *p, int64_t most);
+int picks_share(struct picks *p, const struct fit *f);
+
 /* Centroids [n,dim] (those that ids name, or all n) made ready in *s. */
 int set_fill(struct set *s, struct fit *f, const float *centroids, const int32_t *ids, int64_t n);
 void set_release(struct set *s, struct device *d);
@@ -77,5 +96,10 @@ int fit_measure(struct fit *f, const struct set *s, const void *centroids, const
 
 /* kmeans_start.c: m->centroids [k,dim]. */
 int fit_start(struct fit *f);
+
+/* kmeans_empty.c: note the rows of a block that are far away; give empty clusters such rows.
+ * *moved: how many, of all ranks; the sums of this rank are changed. */
+void far_note(struct fit *f, const float *square);
+int far_fill(struct fit *f, int64_t *moved);
 
 #endif

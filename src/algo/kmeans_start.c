@@ -19,12 +19,6 @@ enum {
 };
 enum { DRAW_FIRST = 1, DRAW_RANDOM, DRAW_FILL, DRAW_ROUND = 100, DRAW_STEP = 1000 };
 
-/* A row that was drawn: its number among the rows of all ranks, and where it is. */
-struct pick {
-    double key;
-    int64_t number, rank;
-};
-
 struct start {
     struct fit *f;
     float *near;   /* [n] squared distance to the nearest candidate */
@@ -32,53 +26,8 @@ struct start {
     double unit;
     float *list; /* [count,dim] candidates */
     int64_t count;
-    struct pick *pick; /* drawn last */
-    int64_t picks, picks_cap;
+    struct picks drawn; /* last */
 };
-
-static int by_key(const void *a, const void *b)
-{
-    const struct pick *x = a, *y = b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static void add_pick(struct start *s, double key, int64_t number)
-{
-    vec_push(s->pick, s->picks, s->picks_cap);
-    s->pick[s->picks++] = (struct pick){key, number, s->f->o->team ? s->f->o->team->rank : 0};
-}
-
-static void keep_best(struct start *s, int64_t most)
-{
-    if (s->picks) qsort(s->pick, (size_t)s->picks, sizeof *s->pick, by_key);
-    if (s->picks > most) s->picks = most;
-}
-
-/* Every rank's picks to every rank: each writes its own into its own place of a sum. */
-static int share_picks(struct start *s)
-{
-    const struct kmeans_team *t = s->f->o->team;
-    if (!t) return 0;
-    int64_t *counts = mem_alloc((size_t)t->ranks * sizeof *counts), all = 0, at = 0;
-    counts[t->rank] = s->picks;
-    int rc = fit_sum(s->f, counts, (size_t)t->ranks);
-    for (int i = 0; i < t->ranks; i++) {
-        if (i < t->rank) at += counts[i];
-        all += counts[i];
-    }
-    free(counts);
-    if (rc) return rc;
-    enum { FIELDS = sizeof(struct pick) / sizeof(int64_t) };
-    struct pick *shared = mem_alloc(mem_mul((size_t)all + 1, sizeof *shared));
-    if (s->picks) memcpy(shared + at, s->pick, (size_t)s->picks * sizeof *shared);
-    rc = fit_sum(s->f, (int64_t *)shared, (size_t)all * FIELDS); /* bits plus zeros: no carry */
-    free(s->pick);
-    s->pick = shared;
-    s->picks = all;
-    s->picks_cap = all + 1;
-    return rc;
-}
 
 /* `most` rows of all ranks, drawn with the given weights, in the order of their keys. Fewer when
  * fewer have a weight. */
@@ -87,7 +36,7 @@ static int draw(struct start *s, uint64_t number, int64_t most,
 {
     struct fit *f = s->f;
     double bar = INFINITY;
-    s->picks = 0;
+    s->drawn.n = 0;
     for (int64_t row = 0, ordinal = -1; row < f->rows->count; row++) {
         if (!fit_chosen(f, row)) continue;
         if (f->label[++ordinal] == LABEL_BAD) continue;
@@ -96,14 +45,14 @@ static int draw(struct start *s, uint64_t number, int64_t most,
         uint64_t hash = fit_hash(f->o->seed, number, (uint64_t)(f->o->first_row + row));
         double key = -log(((double)(hash >> 11) + 0.5) * 0x1p-53) / w;
         if (key > bar) continue;
-        add_pick(s, key, f->o->first_row + row);
-        if (s->picks < 2 * most + 64) continue;
-        keep_best(s, most);
-        bar = s->pick[s->picks - 1].key;
+        picks_add(&s->drawn, f, key, f->o->first_row + row, ordinal);
+        if (s->drawn.n < 2 * most + 64) continue;
+        picks_cut(&s->drawn, most);
+        bar = s->drawn.list[s->drawn.n - 1].key;
     }
-    keep_best(s, most);
-    int rc = share_picks(s);
-    keep_best(s, most);
+    picks_cut(&s->drawn, most);
+    int rc = picks_share(&s->drawn, f);
+    picks_cut(&s->drawn, most);
     return rc;
 }
 
@@ -127,13 +76,13 @@ static int fetch(struct start *s, float *out)
 {
     struct fit *f = s->f;
     int64_t here = f->o->team ? f->o->team->rank : 0, dim = f->dim;
-    size_t cells = (size_t)(s->picks * dim), row = (size_t)dim * sizeof *out;
+    size_t cells = (size_t)(s->drawn.n * dim), row = (size_t)dim * sizeof *out;
     memset(out, 0, cells * sizeof *out);
-    for (int64_t i = 0; i < s->picks; i++) {
-        if (s->pick[i].rank != here) continue;
+    for (int64_t i = 0; i < s->drawn.n; i++) {
+        if (s->drawn.list[i].rank != here) continue;
         block_reset(&f->block);
-        int rc =
-            block_add(&f->block, f->rows, s->pick[i].number - f->o->first_row, 1, f->o->normalize);
+        int rc = block_add(&f->block, f->rows, s->drawn.list[i].number - f->o->first_row, 1,
+                           f->o->normalize);
         if (!rc) rc = op_get(f->d, out + i * dim, f->block.x.data, row);
         if (rc) return rc;
     }
@@ -191,11 +140,11 @@ static int approach(struct start *s, int64_t from)
 static int join(struct start *s)
 {
     int64_t from = s->count, dim = s->f->dim;
-    if (!s->picks) return 0;
+    if (!s->drawn.n) return 0;
     s->list =
-        mem_resize(s->list, mem_mul((size_t)(s->count + s->picks), (size_t)dim * sizeof(float)));
+        mem_resize(s->list, mem_mul((size_t)(s->count + s->drawn.n), (size_t)dim * sizeof(float)));
     int rc = fetch(s, s->list + from * dim);
-    s->count += s->picks;
+    s->count += s->drawn.n;
     return rc ? rc : approach(s, from);
 }
 
@@ -212,7 +161,7 @@ static int first_candidate(struct start *s)
 static int try_picks(struct start *s, int64_t *total)
 {
     struct fit *f = s->f;
-    int64_t trials = s->picks, most = f->block.most;
+    int64_t trials = s->drawn.n, most = f->block.most;
     float *list = mem_aligned(mem_mul((size_t)(trials * f->dim), sizeof *list));
     float *dot = mem_aligned(mem_mul((size_t)(trials * most), sizeof *dot));
     double *cc = mem_alloc((size_t)trials * sizeof *cc);
@@ -252,12 +201,12 @@ static int try_picks(struct start *s, int64_t *total)
 /* Of several drawn rows only the one that helps most stays: the greedy k-means++. */
 static int choose_pick(struct start *s)
 {
-    int64_t *total = mem_alloc((size_t)s->picks * sizeof *total), best = 0;
+    int64_t *total = mem_alloc((size_t)s->drawn.n * sizeof *total), best = 0;
     int rc = try_picks(s, total);
-    for (int64_t t = 1; t < s->picks; t++)
+    for (int64_t t = 1; t < s->drawn.n; t++)
         if (total[t] < total[best]) best = t;
-    s->pick[0] = s->pick[best];
-    s->picks = 1;
+    s->drawn.list[0] = s->drawn.list[best];
+    s->drawn.n = 1;
     free(total);
     return rc;
 }
@@ -288,8 +237,8 @@ static int start_plusplus(struct start *s)
     for (int64_t step = 1; !rc && s->count < k && s->total > 0; step++) {
         int64_t want = batch > 1 ? (k - s->count < batch ? k - s->count : batch) : trials;
         rc = draw(s, (uint64_t)(DRAW_STEP + step), want, weight_near);
-        if (!rc && batch == 1 && s->picks > 1) rc = choose_pick(s);
-        if (!rc && !s->picks) break; /* distances too small for the unit */
+        if (!rc && batch == 1 && s->drawn.n > 1) rc = choose_pick(s);
+        if (!rc && !s->drawn.n) break; /* distances too small for the unit */
         if (!rc) rc = join(s);
         if (!rc) rc = report(s, (int)step, (int)steps);
     }
@@ -305,17 +254,17 @@ static int draw_round(struct start *s, int round, double more)
 {
     struct fit *f = s->f;
     double per = more * s->unit / (double)s->total;
-    s->picks = 0;
+    s->drawn.n = 0;
     for (int64_t row = 0, ordinal = -1; row < f->rows->count; row++) {
         if (!fit_chosen(f, row)) continue;
         if (f->label[++ordinal] == LABEL_BAD) continue;
         uint64_t number = (uint64_t)(f->o->first_row + row);
         uint64_t hash = fit_hash(f->o->seed, (uint64_t)(DRAW_ROUND + round), number);
         if ((double)(hash >> 11) * 0x1p-53 < per * weight_near(s, ordinal))
-            add_pick(s, 0, (int64_t)number);
+            picks_add(&s->drawn, f, 0, (int64_t)number, ordinal);
     }
-    int rc = share_picks(s);
-    keep_best(s, s->picks);
+    int rc = picks_share(&s->drawn, f);
+    picks_cut(&s->drawn, s->drawn.n);
     return rc;
 }
 
@@ -399,6 +348,6 @@ int fit_start(struct fit *f)
         if (f->label[i] != LABEL_BAD) f->label[i] = LABEL_NONE;
     if (!f->lower) free(s.near);
     free(s.list);
-    free(s.pick);
+    free(s.drawn.list);
     return rc;
 }

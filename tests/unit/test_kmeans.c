@@ -187,9 +187,14 @@ TEST(ranks_change_no_bit)
     x[130 * dim] = INFINITY; /* all that the second rank has */
     struct tensor t;
     struct rows rows = rows_in(&t, x, n, dim);
-    for (enum kmeans_start start = KMEANS_PARALLEL; start < KMEANS_GIVEN; start++) {
-        struct kmeans_options o = {
-            .clusters = 20, .start = start, .seed = 3, .normalize = start != KMEANS_RANDOM};
+    float far[20 * 12] = {0};
+    for (int i = 0; i < 20 * 12; i++) far[i] = i < 60 ? x[i] : 100; /* fifteen empty clusters */
+    for (enum kmeans_start start = KMEANS_PARALLEL; start <= KMEANS_GIVEN; start++) {
+        struct kmeans_options o = {.clusters = 20,
+                                   .start = start,
+                                   .seed = 3,
+                                   .centroids = far,
+                                   .normalize = start != KMEANS_RANDOM};
         struct kmeans want;
         struct member member[RANKS] = {0};
         pthread_t thread[RANKS];
@@ -506,11 +511,28 @@ TEST(identical_rows_leave_empty_clusters)
     }
 }
 
+TEST(an_empty_cluster_gets_the_farthest_row)
+{
+    float x[] = {0, 1, 2, 10, 11, 20}, start[] = {1, 12, 1000, 1001, 5000};
+    struct kmeans m;
+    struct kmeans_options o = {.clusters = 3, .start = KMEANS_GIVEN, .centroids = start};
+    CHECK_INT(fit(&m, x, 6, 1, o), 0);
+    CHECK(m.centroids[0] == 1 && m.centroids[1] == 10.5f && m.centroids[2] == 20);
+    CHECK(m.sizes[0] == 3 && m.sizes[1] == 2 && m.sizes[2] == 1 && m.converged);
+    kmeans_release(&m);
+    o.clusters = 5; /* three empty ones take 20, 10 and 0 or 2 */
+    CHECK_INT(fit(&m, x, 6, 1, o), 0);
+    for (int i = 0; i < 5; i++) CHECK(m.sizes[i] > 0);
+    CHECK(m.converged && m.inertia <= 0.5 + 1e-9);
+    kmeans_release(&m);
+}
+
 TEST(an_empty_cluster_keeps_its_centroid)
 {
     float x[] = {0, 1, 2, 10, 11, 12}, start[] = {1, 11, 1000};
     struct kmeans m;
-    struct kmeans_options o = {.clusters = 3, .start = KMEANS_GIVEN, .centroids = start};
+    struct kmeans_options o = {
+        .clusters = 3, .start = KMEANS_GIVEN, .centroids = start, .keep_empty = 1};
     CHECK_INT(fit(&m, x, 6, 1, o), 0);
     CHECK(m.centroids[0] == 1 && m.centroids[1] == 11 && m.centroids[2] == 1000);
     CHECK(m.sizes[0] == 3 && m.sizes[2] == 0 && m.converged);

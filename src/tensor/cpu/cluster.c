@@ -28,6 +28,11 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 /* Rows [first, first+n) as f32: in place, or a copy where they are f16 or lie badly. */
 static const float *strip_rows(const struct cluster_job *j, int worker, int64_t first, int64_t n,
                                int64_t *ld)
@@ -109,10 +114,11 @@ static struct cluster_job job_of(struct device *d, const void *args, const struc
         gemm_pack_rows(j.cpu, panels, other);
         j.panels = panels;
     }
+    /* as many strips for every worker, of whole tiles */
     int64_t rows = tensor_rows(x), workers = pool_size(j.cpu->pool), tile = j.cpu->k->tile_rows;
-    int64_t share = (rows + workers - 1) / workers;
-    j.strip = least(gemm_strip_rows(j.cpu, tensor_cols(x)), (share + tile - 1) / tile * tile);
-    j.strips = j.strip ? (rows + j.strip - 1) / j.strip : 0;
+    int64_t turns = ceil_div(rows, gemm_strip_rows(j.cpu, tensor_cols(x)) * workers);
+    j.strip = turns ? ceil_div(ceil_div(rows, turns * workers), tile) * tile : 1;
+    j.strips = ceil_div(rows, j.strip);
     return j;
 }
 
@@ -192,8 +198,7 @@ static void distance_rows(void *arg, size_t index, int worker)
 int cpu_distance(struct device *d, const struct distance *a)
 {
     struct cluster_job j = {.cpu = d->state, .args = a};
-    size_t units = (size_t)((tensor_rows(&a->x) + ROWS_ONCE - 1) / ROWS_ONCE);
-    pool_for(j.cpu->pool, units, distance_rows, &j);
+    pool_for(j.cpu->pool, (size_t)ceil_div(tensor_rows(&a->x), ROWS_ONCE), distance_rows, &j);
     return 0;
 }
 
@@ -229,8 +234,8 @@ int cpu_sum_by(struct device *d, const struct sum_by *a)
 {
     struct sum_job j = {.cpu = d->state, .a = a};
     int64_t workers = pool_size(j.cpu->pool);
-    j.slices = (tensor_cols(&a->x) + SLICE - 1) / SLICE;
-    j.parts = j.slices ? (workers + j.slices - 1) / j.slices : 0;
+    j.slices = ceil_div(tensor_cols(&a->x), SLICE);
+    j.parts = j.slices ? ceil_div(workers, j.slices) : 0;
     pool_for(j.cpu->pool, (size_t)(j.slices * j.parts), sum_unit, &j);
     return 0;
 }
