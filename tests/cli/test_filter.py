@@ -209,6 +209,16 @@ def test_what_is_missing_is_redone(place):
     assert "2 partitions written, 1 were done before" in r.stderr
 
 
+def test_a_damaged_result_is_redone(place):
+    args = ("filter", place, "--where", "n >= 4")
+    darkroom(*args, check=0)
+    before = tree(place)
+    f = place / "keep/keep_1.parquet"
+    f.write_bytes(bytes(len(before["keep/keep_1.parquet"])))  # the size its receipt promises
+    r = darkroom(*args, check=0)
+    assert "partition 1 will be redone" in r.stderr and tree(place) == before
+
+
 def test_other_rules_replace(place):
     darkroom("filter", place, "--where", "n >= 4", check=0)
     r = darkroom("filter", place, "--where", "n >= 5", check=0)

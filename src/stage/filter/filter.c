@@ -147,19 +147,20 @@ static int worker_start(void *arg, void **state)
     return rc ? rc : bind_rules(w->expr, f);
 }
 
-static void add_counts(struct filter *f, const struct worker *w, int64_t rows)
+int64_t filter_count(struct filter *f, const struct expr_tally *tally, int64_t rows)
 {
-    pthread_mutex_lock(&f->lock);
     int64_t kept = rows;
+    pthread_mutex_lock(&f->lock);
     for (size_t i = 0; i < expr_rules(f->expr); i++) {
-        f->tally[i].fails += w->tally[i].fails;
-        f->tally[i].dropped += w->tally[i].dropped;
-        f->tally[i].null += w->tally[i].null;
-        kept -= (int64_t)w->tally[i].dropped;
+        f->tally[i].fails += tally[i].fails;
+        f->tally[i].dropped += tally[i].dropped;
+        f->tally[i].null += tally[i].null;
+        kept -= (int64_t)tally[i].dropped;
     }
-    f->rows += rows;
     f->kept += kept;
+    rows = f->rows += rows;
     pthread_mutex_unlock(&f->lock);
+    return rows;
 }
 
 /* Every row of a partition; keep and part are NULL when nothing is written. */
@@ -195,7 +196,8 @@ static int judge(struct filter *f, struct worker *w, int64_t index, struct sweep
     if (!rc && part) rc = keep_open(&keep, f, part);
     if (!rc) rc = judge_rows(f, w, b, &s, keep, part);
     if (!rc && keep) rc = keep_commit(keep);
-    if (!rc) add_counts(f, w, rows);
+    if (!rc) rows = filter_count(f, w->tally, rows);
+    if (!rc && !part) log_progress("filter: %lld rows judged", (long long)rows);
     keep_close(keep);
     similarity_close(&s);
     batch_close(b);
@@ -210,8 +212,11 @@ static int judge_part(void *arg, void *state, struct sweep_part *part)
 /* A partition that stays as it is counts too. */
 static int count_done(void *arg, int64_t index)
 {
-    int rc = keep_count(arg, index);
-    return rc ? rc : 1;
+    struct filter *f = arg;
+    if (!sidecars_rows(f->sidecars, index) || !keep_count(f, index)) return 1;
+    log_info("partition %lld will be redone: %s", (long long)sidecars_number(f->sidecars, index),
+             err_text());
+    return 0;
 }
 
 /* ---- a dry run: the same without files ---- */
@@ -233,7 +238,6 @@ static void dry_one(void *arg, size_t i, int worker)
     int rc = state ? 0 : worker_start(f, &state);
     d->worker[worker] = state;
     if (!rc) rc = judge(f, state, d->todo[i], NULL);
-    log_progress("filter: %lld rows judged", (long long)f->rows);
     if (!rc) return;
     pthread_mutex_lock(&f->lock);
     if (!atomic_load(&d->failed)) strncpy(d->error, err_text(), sizeof d->error - 1);

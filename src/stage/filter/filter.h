@@ -34,6 +34,9 @@ struct filter {
     int64_t rows, kept;       /* of all partitions of this task, those done before too */
 };
 
+/* Add a partition's counts; returns the rows counted so far. */
+int64_t filter_count(struct filter *f, const struct expr_tally *tally, int64_t rows);
+
 /* ---- similarity.c: caption against picture, row by row ---- */
 struct similarity {
     struct embeddings image, text;
@@ -51,7 +54,7 @@ int keep_open(struct keep **out, struct filter *f, struct sweep_part *part);
 int keep_put(struct keep *k, const int32_t *verdict, size_t rows);
 int keep_commit(struct keep *k); /* all rows are put */
 void keep_close(struct keep *k); /* NULL is fine */
-/* Add what the keep file of a partition says to the filter's counts. */
+/* Count what the keep file of a partition with rows says. ERR_INPUT: it is damaged. */
 int keep_count(struct filter *f, int64_t partition);
 
 /* ---- show.c ---- */

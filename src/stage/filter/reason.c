@@ -83,7 +83,9 @@ static void map_reasons(struct map *m, const struct filter *f)
     str_release(&text);
 }
 
-static int count_rows(struct filter *f, struct parquet_reader *r, struct map *reasons)
+/* tally[rules] and one more, whose dropped counts the rows that were kept. */
+static int count_rows(struct expr_tally *tally, size_t rules, struct parquet_reader *r,
+                      struct map *reasons)
 {
     int keep = parquet_find(r, "keep"), reason = parquet_find(r, "reason"), rc;
     size_t rows;
@@ -97,12 +99,11 @@ static int count_rows(struct filter *f, struct parquet_reader *r, struct map *re
         const struct parquet_slice *why = parquet_values(r, (size_t)reason)->slices;
         for (size_t i = 0; i < rows; i++) {
             const uint64_t *at = kept[i] ? NULL : map_at(reasons, why[i].p, why[i].n, 0);
-            f->kept += kept[i];
-            if (!at) continue;
-            f->tally[*at / 2 - 1].dropped++;
-            f->tally[*at / 2 - 1].null += *at % 2;
+            if (!kept[i] && !at) return err_set(ERR_INPUT, "row %zu has a strange reason", i);
+            struct expr_tally *t = &tally[at ? *at / 2 - 1 : rules];
+            t->dropped++;
+            t->null += at ? *at % 2 : 0;
         }
-        f->rows += (int64_t)rows;
     }
     return rc < 0 ? rc : 0;
 }
@@ -110,20 +111,23 @@ static int count_rows(struct filter *f, struct parquet_reader *r, struct map *re
 int keep_count(struct filter *f, int64_t partition)
 {
     struct place *p = sidecars_place(f->sidecars);
+    size_t rules = expr_rules(f->expr);
+    struct expr_tally *tally = mem_alloc((rules + 1) * sizeof *tally);
     struct str name = {0};
     struct file_map m = {0};
     struct parquet_reader *r = NULL;
     struct map reasons = {0};
-    if (!sidecars_rows(f->sidecars, partition)) return 0;
     map_reasons(&reasons, f);
     sidecars_name(&name, f->sidecars, SIDE_KEEP, partition);
     int rc = place_map(p, name.p, &m);
     if (!rc) rc = parquet_open(&r, m.p, m.n);
-    if (!rc) rc = count_rows(f, r, &reasons);
+    if (!rc) rc = count_rows(tally, rules, r, &reasons);
     if (rc) rc = err_wrap(rc, "%s/%s", place_url(p), name.p);
+    if (!rc) filter_count(f, tally, (int64_t)parquet_rows(r));
     parquet_close(r);
     file_unmap(&m);
     map_release(&reasons);
     str_release(&name);
+    free(tally);
     return rc;
 }
