@@ -389,6 +389,75 @@ TEST(odd_files_are_left_to_libjpeg)
     arena_release(&a);
 }
 
+TEST(tiny_pictures_as_libjpeg)
+{
+    struct arena a = {0};
+    struct rng r = {7};
+    int wrong = 0;
+    for (int i = 0; i < 4 * 18 * 18; i++) {
+        uint8_t *bytes;
+        struct kind k = {.width = 1 + i / 4 % 18, .height = 1 + i / 72, .quality = 90, .noise = 60};
+        k.h = 1 + (i & 1), k.v = 1 + (i >> 1 & 1), k.progressive = between(&r, 0, 1);
+        struct jpeg_choice c = {.all = 1};
+        size_t n = encode(&bytes, &k, &r);
+        wrong += jpeg_pair_differs(bytes, n, &c, 400, &a);
+        arena_reset(&a);
+        free(bytes);
+    }
+    CHECK_INT(wrong, 0);
+    arena_release(&a);
+}
+
+/* Where scans begin, with the codes before them; the last entry is the end marker. */
+static int find_scans(size_t *at, const uint8_t *p, size_t n)
+{
+    int count = 0, open = 0;
+    for (size_t i = 2; i + 1 < n; i++) {
+        if (p[i] != 0xff || (p[i + 1] != 0xc4 && p[i + 1] != 0xda && p[i + 1] != 0xd9)) continue;
+        if (!open) at[count++] = i;
+        open = p[i + 1] == 0xc4;
+    }
+    return count - 1;
+}
+
+/* Scans left out, sent twice, or in another order: bits without those above them, AC without DC,
+ * and blocks that libjpeg smooths. */
+TEST(scans_missing_and_misplaced)
+{
+    struct arena a = {0};
+    struct rng r = {8};
+    size_t at[64];
+    int wrong = 0;
+    for (int i = 0; i < 40; i++) {
+        uint8_t *bytes;
+        struct kind k = {.width = 50, .height = 40, .quality = 80, .h = 2, .v = 1 + i % 2};
+        k.progressive = 1, k.noise = 20;
+        size_t n = encode(&bytes, &k, &r);
+        int scans = find_scans(at, bytes, n);
+        CHECK_INT(scans, 10);
+        for (int m = 0; m < 40; m++) {
+            uint8_t *copy = mem_alloc(2 * n);
+            size_t used = at[0];
+            int odd = between(&r, 0, scans - 1), other = between(&r, 0, scans - 1);
+            memcpy(copy, bytes, used);
+            for (int q = 0; q < scans; q++) {
+                int from = q == odd ? other : q == other && m % 3 ? odd : q;
+                if (q == odd && m % 3 == 2) continue;
+                memcpy(copy + used, bytes + at[from], at[from + 1] - at[from]);
+                used += at[from + 1] - at[from];
+            }
+            memcpy(copy + used, "\xff\xd9", 2);
+            struct jpeg_choice c = {.keep = m & 1, .all = m & 2, .pick = {60, 40, 120, 150}};
+            wrong += jpeg_pair_differs(copy, used + 2, &c, 400, &a);
+            arena_reset(&a);
+            free(copy);
+        }
+        free(bytes);
+    }
+    CHECK_INT(wrong, 0);
+    arena_release(&a);
+}
+
 static void compare_idct(const int16_t *coefs, const int16_t *quant, int blocks)
 {
     const struct jpeg_kernels *set[] = {&jpeg_avx2, &jpeg_avx512};
