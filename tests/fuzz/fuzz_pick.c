@@ -20,5 +20,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!pick_find(p, &bytes, &n, pick_first(p), "jpg;txt") && n)
         sum ^= *(const unsigned char *)bytes;
     pick_close(p);
-    return sum == 300; /* keeps the reads */
+    return sum ? 0 : 0;
 }
