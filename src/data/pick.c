@@ -19,6 +19,7 @@ enum { NEAR = 1 << 20, PROBE = 64 << 20 }; /* bytes: walk from here on; give up 
 
 struct pick {
     struct file_map map;
+    int borrowed; /* the bytes are not ours to unmap */
     struct str name, long_name;
 };
 
@@ -46,10 +47,18 @@ int pick_open(struct pick **out, const char *path)
     return 0;
 }
 
+struct pick *pick_of(const void *tar, size_t n)
+{
+    struct pick *p = mem_alloc(sizeof *p);
+    p->map = (struct file_map){tar, n};
+    p->borrowed = 1;
+    return p;
+}
+
 void pick_close(struct pick *p)
 {
     if (!p) return;
-    file_unmap(&p->map);
+    if (!p->borrowed) file_unmap(&p->map);
     str_release(&p->name);
     str_release(&p->long_name);
     free(p);

@@ -11,7 +11,8 @@ struct pick;
 
 /* ERR_INPUT: cannot be opened, or is compressed. */
 int pick_open(struct pick **out, const char *path);
-void pick_close(struct pick *p); /* NULL is fine */
+struct pick *pick_of(const void *tar, size_t n); /* of bytes that outlive it */
+void pick_close(struct pick *p);                 /* NULL is fine */
 
 /* Key of the first sample, "" when there is none; lives until the next call. */
 const char *pick_first(struct pick *p);

@@ -144,3 +144,37 @@ def test_key_that_is_a_number(tmp_path):
 
 def test_not_a_place(tmp_path):
     assert "holds no embeddings" in darkroom("explain", tmp_path, "x", check=4).stderr
+
+
+@pytest.mark.parametrize("renumber", [[], ["--renumber"]])
+def test_exported_to(tmp_path, renumber):
+    """The road itself: filter, dedup, export; every sample that stays is found where explain says."""
+    import tarfile
+    d, place, out = tmp_path / "shards", tmp_path / "place", tmp_path / "out"
+    d.mkdir()
+    for s in range(2):
+        write_tar(d / f"{s:05d}.tar", [sample(100 * s + i, **({"jpg": picture(3)} if i in (4, 6) else {})) for i in range(10)])
+    darkroom("embed", d, place, "--model", "tiny", "--metadata", check=0)
+    darkroom("filter", place, "--where", "n != 7 and n != 105", check=0)
+    darkroom("dedup", place, "--clusters", 2, "--eps", 0.001, "--kept-only", check=0)
+    darkroom("export", d, place, out, "--samples-per-shard", 5, *renumber, check=0)
+    outcomes = {}
+    for s in range(2):
+        for i in range(10):
+            key = f"{100 * s + i:09d}"
+            story = one(place, key)
+            outcomes[key] = story["outcome"]
+            assert ("exported" in story) == (story["outcome"] == "kept")
+            if story["outcome"] != "kept":
+                continue
+            name = story["exported_key"] if renumber else key
+            with tarfile.open(story["exported"]) as t:
+                want = picture(3) if i in (4, 6) else sample(100 * s + i)[1]["jpg"]
+                assert t.extractfile(f"{name}.jpg").read() == want
+    assert [k for k, v in outcomes.items() if v == "dropped"] == ["000000007", "000000105"]
+    gone = [k for k, v in outcomes.items() if v == "removed"]
+    copies = {"000000003", "000000004", "000000006", "000000104", "000000106"}  # sample 3 is picture 3 itself
+    assert len(gone) >= 3 and {one(place, k)["dedup"]["kept_instead"] for k in gone} <= copies
+    assert sum(v == "kept" for v in outcomes.values()) == 20 - 2 - len(gone)
+    darkroom("filter", place, "--where", "n > 8", check=0)  # the export is now of other rows
+    assert "exported" not in one(place, "000000009")

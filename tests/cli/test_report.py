@@ -398,6 +398,25 @@ def test_null_reasons(tmp_path):
     assert page.data["rules"] == [{"rule": "x_score >= 10", "dropped": 15}] and page.has("5 for want of a value")
 
 
+def test_the_road_itself(tmp_path):
+    """score is the only verb left out; what filter, dedup and export say of themselves stands on the page."""
+    d, place = tmp_path / "shards", tmp_path / "place"
+    d.mkdir()
+    for s in range(2):
+        write_tar(d / f"{s:05d}.tar", [sample(100 * s + i, **({"jpg": picture(999)} if i < 4 else {})) for i in range(15)])
+    darkroom("embed", d, place, "--model", "tiny", "--metadata", check=0)
+    told = json.loads(darkroom("filter", place, "--where", "n % 5 != 4", "--json", check=0).stdout.splitlines()[-1])
+    darkroom("dedup", place, "--clusters", 1, "--eps", "0.001,0.01", "--kept-only", check=0)
+    darkroom("export", d, place, tmp_path / "out", check=0)
+    page = report(place)
+    removed = pq.read_table(place / "dedup/removed.parquet").to_pydict()
+    assert page.data["kept"] == told["kept"] == 24 and page.data["removed"] == len(removed["id"]) >= 7
+    assert page.data["left"] == page.data["exported"] == 24 - len(removed["id"]) and page.data["eps"] == 0.001
+    assert max(page.data["groups"]) >= 8 and page.data["largest_cluster"] == 24 and page.data["clusters"] == 1
+    assert 'class="kept"' in page.source and page.has("0.01 0.99") and page.data["pictures"] > 8
+    assert set(page.data["times"]) >= {"embed", "filter", "dedup-clusters", "dedup-pairs", "export"} - {"export"}
+
+
 # ---- folders of others ----
 
 def retrieval(path, shards, n=30):

@@ -301,6 +301,20 @@ static int judge_dedup(struct report *r, struct story *s)
     return 0;
 }
 
+/* One sentence for a sample that stays, of what was done so far. */
+static void end_kept(const struct report *r, struct story *s, int filtered)
+{
+    const char *out = story_get(s, "", "exported");
+    struct str text = {0};
+    if (filtered) str_puts(&text, ": it passed the filter");
+    if (r->has_dedup)
+        str_printf(&text, "%s is no duplicate of a kept one", filtered ? " and" : ": it");
+    if (!text.len) str_puts(&text, ": nothing was filtered or deduplicated yet");
+    if (out) str_printf(&text, "; exported to %s", out);
+    story_end(s, "kept", "kept%s", text.p);
+    str_release(&text);
+}
+
 static int judge(struct report *r, struct story *s)
 {
     const char *keep = story_get(s, "filter", "keep"), *reason = story_get(s, "filter", "reason");
@@ -309,13 +323,10 @@ static int judge(struct report *r, struct story *s)
         return 0;
     }
     int rc = judge_dedup(r, s);
-    if (!rc && !s->outcome)
-        story_end(s, "kept", "kept%s%s%s", keep ? ": it passed the filter" : "",
-                  r->has_dedup ? keep ? " and is no duplicate of a kept one"
-                                      : ": it is no duplicate of a kept one"
-                               : "",
-                  !keep && !r->has_dedup ? ": nothing was filtered or deduplicated yet" : "");
-    return rc;
+    if (rc) return rc;
+    if (!s->outcome || !strcmp(s->outcome, "quarantined")) story_exported(s, r);
+    if (!s->outcome) end_kept(r, s, keep != NULL);
+    return 0;
 }
 
 static int tell_row(struct report *r, const char *key, const struct hit *h)

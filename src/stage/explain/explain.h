@@ -40,6 +40,9 @@ struct parquet_slice value_text(struct str *room, const struct column *c, size_t
 /* Every rule of the filter with its verdict for this row. */
 int story_rules(struct story *s, struct report *r);
 
+/* The shard that export put it into, when it did. */
+void story_exported(struct story *s, const struct report *r);
+
 /* The rows of an errors file that have this key, told at once; counts them in *told. */
 int story_errors(struct parquet_reader *t, const char *key, int64_t partition, int64_t *told);
 
