@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -108,17 +109,23 @@ void log_progress_end(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Names in results come from outside too: a line stays a line, a terminal unharmed. */
 void log_result(const char *fmt, ...)
 {
     va_list ap;
+    char *line;
     if (json) return;
     va_start(ap, fmt);
+    int n = vasprintf(&line, fmt, ap);
+    va_end(ap);
+    if (n < 0) return;
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     pthread_mutex_lock(&lock);
     erase();
-    vprintf(fmt, ap);
-    putchar('\n');
+    puts(line);
     pthread_mutex_unlock(&lock);
-    va_end(ap);
+    free(line);
 }
 
 void log_event(const char *object)

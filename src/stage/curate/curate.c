@@ -9,7 +9,6 @@
 #include "base/stop.h"
 #include "io/file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,26 +190,39 @@ static void prepare(struct curation *c)
 /* ---- showing and running ---- */
 
 /* As a shell would have to be given it. */
-static void print_word(const char *word)
+static void put_word(struct str *out, const char *word)
 {
-    if (*word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "-_./=:,+%@") == strlen(word)) {
-        printf(" %s", word);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./=:,+%@";
+    if (*word && word[strspn(word, plain)] == 0) {
+        str_printf(out, " %s", word);
         return;
     }
-    fputs(" '", stdout);
-    for (; *word; word++) fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, stdout);
-    putchar('\'');
+    str_puts(out, " '");
+    for (; *word; word++) {
+        if (*word == '\'') str_puts(out, "'\\'");
+        str_putc(out, *word);
+    }
+    str_putc(out, '\'');
 }
 
 static void print_plan(const struct curation *c)
 {
     for (int i = 0; i < STEPS; i++) {
         const struct plan_step *s = &c->plan.step[c->order[i]];
+        struct str line = {0};
         if (!s->on) continue;
-        printf("darkroom %s", step_verb(c->order[i])->name);
-        for (size_t k = 0; k < s->count; k++) print_word(s->words[k]);
-        putchar('\n');
+        for (size_t k = 0; k < s->count; k++) put_word(&line, s->words[k]);
+        log_result("darkroom %s%s", step_verb(c->order[i])->name, line.p);
+        str_release(&line);
+    }
+}
+
+static void print_example(void)
+{
+    for (const char *line = curate_example, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        log_result("%.*s", (int)(end - line), line);
     }
 }
 
@@ -238,7 +250,7 @@ static int curate_run(void *opts, const char **args, int nargs)
 {
     struct curation c = {.o = opts};
     if (c.o->example) {
-        fputs(curate_example, stdout);
+        print_example();
         return 0;
     }
     if (nargs < 3)
