@@ -307,6 +307,14 @@ def test_reasons_may_say_more_than_the_rule(tmp_path):
     assert {r["rule"]: r["dropped"] for r in report(place.path).data["rules"]} == {"a >= 1": 5, "a >= 10": 4, "<something else>": 1}
 
 
+def test_the_terminal_is_safe_from_reasons(tmp_path):
+    place = small(tmp_path / "p").filtered([False] * 20, ["\x1b]0;owned\x07 \u202e" + "é" * 200] * 20, "x > 1")
+    r = darkroom("report", place.path, "-o", tmp_path / "r.html", check=0)
+    assert "\x1b" not in r.stdout and "\x07" not in r.stdout and "\u202e" not in r.stdout
+    lines = r.stdout.splitlines()
+    assert lines[0].startswith("samples seen") and lines[-1].startswith("passed the filter") and "é" * 40 in r.stdout
+
+
 def test_half_scored(tmp_path):
     place = small(tmp_path / "p").scored(x_score=np.arange(20.0))
     (place.path / "_darkroom/score/1.json").unlink()

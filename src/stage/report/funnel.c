@@ -2,6 +2,7 @@
 #include "stage/report/funnel.h"
 #include "base/log.h"
 #include "page/html.h"
+#include "text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static void step(struct funnel *f, const char *name, int64_t value, int64_t befo
 /* The last places are kept for the steps to come. */
 static void loss(struct funnel *f, const char *name, int64_t value, int64_t nulls)
 {
-    if (!value || f->n >= FUNNEL_ROWS - 8) return;
+    if (f->n >= FUNNEL_ROWS - 8) return;
     struct str s = {0};
     html_count(&s, -value);
     snprintf(f->text[f->n], FUNNEL_TEXT, "%s", s.p);
@@ -48,7 +49,7 @@ static void filter_steps(struct funnel *f, const struct report *r)
         loss(f, r->rules.list[i].text, r->rules.list[i].dropped, r->rules.list[i].nulls);
         if (f->n > before) shown += r->rules.list[i].dropped;
     }
-    loss(f, "other reasons", r->rows - r->kept - shown, 0);
+    if (r->rows - r->kept > shown) loss(f, "other reasons", r->rows - r->kept - shown, 0);
     step(f, "passed the filter", r->kept, r->rows, r->seen);
 }
 
@@ -79,23 +80,38 @@ static void print_bar(struct str *out, int64_t value, int64_t most)
     str_puts(out, part[eighths]);
 }
 
+/* A name as a terminal may have it, padded; rules and statuses may be someone else's text. */
+static size_t print_name(struct str *out, const struct chart_row *r, size_t width)
+{
+    enum { LONGEST = 60 };
+    struct runes letters = {0};
+    struct str name = {0};
+    if (r->text) str_puts(&name, "  ");
+    html_plain(&name, r->name, strlen(r->name), LONGEST);
+    utf8_decode(&letters, name.p, name.len);
+    str_add(out, name.p, name.len);
+    size_t n = letters.n;
+    for (size_t k = n; k < width; k++) str_putc(out, ' ');
+    runes_release(&letters);
+    str_release(&name);
+    return n;
+}
+
 void funnel_print(const struct funnel *f)
 {
     size_t widest = 0;
+    struct str line = {0};
     for (size_t i = 0; i < f->n; i++) {
-        size_t n = strlen(f->row[i].name) + (f->row[i].text ? 2 : 0);
-        if (n > widest) widest = n < 60 ? n : 60;
+        size_t n = print_name(&line, &f->row[i], 0);
+        if (n > widest) widest = n;
     }
     for (size_t i = 0; i < f->n; i++) {
         const struct chart_row *r = &f->row[i];
-        struct str bar = {0};
-        print_bar(&bar, r->value, f->row[0].value);
-        if (r->text)
-            log_result("  %-*.*s %12lld", (int)widest - 2, (int)widest - 2, r->name,
-                       -(long long)r->value);
-        else
-            log_result("%-*.*s %12lld  %s", (int)widest, (int)widest, r->name, (long long)r->value,
-                       bar.p ? bar.p : "");
-        str_release(&bar);
+        str_clear(&line);
+        print_name(&line, r, widest);
+        str_printf(&line, " %12lld", r->text ? -(long long)r->value : (long long)r->value);
+        if (!r->text) str_puts(&line, "  "), print_bar(&line, r->value, f->row[0].value);
+        log_result("%s", line.p);
     }
+    str_release(&line);
 }

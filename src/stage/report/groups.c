@@ -175,6 +175,12 @@ static int make_groups(struct report *r)
 
 /* ---- the summary and the options ---- */
 
+static int by_eps(const void *a, const void *b)
+{
+    const struct eps_row *x = a, *y = b;
+    return (x->eps > y->eps) - (x->eps < y->eps);
+}
+
 static void load_summary(struct report *r)
 {
     struct str s = {0};
@@ -191,6 +197,7 @@ static void load_summary(struct report *r)
         vec_push(r->eps_rows, r->eps_count, r->eps_cap);
         r->eps_rows[r->eps_count++] = row;
     }
+    if (r->eps_count) qsort(r->eps_rows, r->eps_count, sizeof *r->eps_rows, by_eps);
     str_release(&s);
 }
 
