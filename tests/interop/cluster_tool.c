@@ -3,8 +3,8 @@
  *     cluster_tool score X f32|f16 N DIM key=value...     score.f32 earlier.i32
  *     cluster_tool greedy X f32|f16 N DIM key=value...    removed.u8 by.i32, eps=A,B,...
  *     cluster_tool order KEYS IDS hard|easy|random|high|low SEED    ids one a line, to stdout
- * keys: out start (file, parallel, plusplus, random) iters tol stop (cuml, sklearn) normalize
- * fraction threads block seed bounds memory eps. The last line of fit is JSON. */
+ * keys: out start (file, parallel, plusplus, random) iters keep_empty tol stop (cuml, sklearn)
+ * normalize fraction threads block seed bounds memory eps. The last line of fit is JSON. */
 #include "algo/kmeans.h"
 #include "algo/pairs.h"
 #include "base/err.h"
@@ -85,6 +85,7 @@ static int fit(struct device *d, struct rows *rows, int64_t k)
     struct kmeans m;
     struct kmeans_options o = {.clusters = k,
                                .max_iter = (int)number("iters", 0),
+                               .keep_empty = (int)number("keep_empty", 0),
                                .tol = number("tol", 1e-4),
                                .stop = strcmp(value("stop", "cuml"), "cuml") ? KMEANS_SKLEARN
                                                                              : KMEANS_CUML,
