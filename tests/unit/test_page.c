@@ -316,13 +316,13 @@ TEST(thumb_refuses_what_is_no_picture)
 
 static void sample_pictures(struct str *s, int kept)
 {
-    static const char *const says[] = {"a red circle on a blue ground",
-                                       "<script>alert(1)</script>",
-                                       "\xd8\xa7\xd9\x84\xd8\xb3\xd9\x84\xd8\xa7\xd9\x85",
-                                       "a caption that goes on and on, and then some more, as "
-                                       "captions from the web do, with prices and names of shops",
-                                       "",
-                                       "\xe5\xb1\xb1\xe3\x81\xa8\xe6\xb9\x96"};
+    static const char *const says[] = {
+        "a red circle on a blue ground",
+        "<script>alert(1)</script>",
+        "\xd8\xa7\xd9\x84\xd8\xb3\xd9\x84\xd8\xa7\xd9\x85",
+        "a caption that goes on and on, and then some more, as captions of shops do",
+        "",
+        "\xe5\xb1\xb1\xe3\x81\xa8\xe6\xb9\x96"};
     page_strip(s);
     for (int i = 0; i < 8; i++) {
         struct arena a = {0};
