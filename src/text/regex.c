@@ -37,7 +37,7 @@ struct regex {
     uint32_t states, states_max;
     uint32_t *cell; /* [states][classes + 1] */
     uint32_t *places;
-    size_t placed;
+    size_t placed, places_max;
     uint32_t *slot; /* state + 1 by hash; 0: free */
     size_t slots;   /* a power of two */
 
@@ -187,7 +187,7 @@ static uint32_t state_of(struct regex *r, const uint32_t *places, uint32_t n, ui
                 !memcmp(r->places + s->at, places, n * sizeof *places))
                 return r->slot[at] - 1;
         }
-        if (r->states < r->states_max && PLACES_MAX - r->placed >= n) {
+        if (r->states < r->states_max && r->places_max - r->placed >= n) {
             r->slot[at] = r->states + 1;
             break;
         }
@@ -298,11 +298,14 @@ static void make_room(struct regex *r)
     size_t width = r->classes + 1, count = r->program.count;
     r->states_max = (uint32_t)(TABLE_CELLS / width);
     if (r->states_max > STATES_MAX) r->states_max = STATES_MAX;
+    if (count < 10 && r->states_max > 8u << count) r->states_max = 8u << count; /* all there are */
     if (r->states_max < STATES_MIN) r->states_max = STATES_MIN;
+    r->places_max = r->states_max * (count + 1);
+    if (r->places_max > PLACES_MAX) r->places_max = PLACES_MAX;
     for (r->slots = 16; r->slots < 2 * (size_t)r->states_max;) r->slots *= 2;
     r->state = mem_alloc(r->states_max * sizeof *r->state);
     r->cell = mem_alloc(r->states_max * width * sizeof *r->cell);
-    r->places = mem_alloc(PLACES_MAX * sizeof *r->places);
+    r->places = mem_alloc(r->places_max * sizeof *r->places);
     r->slot = mem_alloc(r->slots * sizeof *r->slot);
     r->mark = mem_alloc(count * sizeof *r->mark);
     r->stack = mem_alloc(count * sizeof *r->stack);
