@@ -150,6 +150,15 @@ int place_map(struct place *p, const char *name, struct file_map *out)
     return rc;
 }
 
+int place_fd(struct place *p, const char *name, int *fd)
+{
+    char *path = path_of(p, name);
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc = *fd < 0 ? err_set(ERR_INPUT, "%s: %s", path, strerror(errno)) : 0;
+    free(path);
+    return rc;
+}
+
 int place_remove(struct place *p, const char *name)
 {
     char *path = path_of(p, name);

@@ -21,6 +21,8 @@ int place_exists(struct place *p, const char *name,
 int place_stamp(struct place *p, const char *name, char out[65]);
 int place_read(struct place *p, const char *name, struct str *out, size_t limit);
 int place_map(struct place *p, const char *name, struct file_map *out);
+/* A descriptor for reading here and there; the caller closes it. ERR_INPUT. */
+int place_fd(struct place *p, const char *name, int *fd);
 int place_remove(struct place *p, const char *name); /* 0 also when it was not there */
 
 /* Is it a name inside a place: relative, no empty or ".." part? For names read from files. */

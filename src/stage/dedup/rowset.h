@@ -10,6 +10,7 @@ struct rowset {
     const struct sidecars *sidecars;
     struct embeddings *part; /* [parts] */
     int64_t *first;          /* [parts+1]: the number of a partition's first row */
+    int *fd;                 /* [parts]: for rows here and there; -1: only mapped */
     int64_t parts, total;
     int dim;       /* 0 when there are no rows */
     int half;      /* every partition is f16 */
@@ -25,12 +26,12 @@ int64_t rowset_part(const struct rowset *r, int64_t row); /* which partition */
 enum access { ACCESS_IN_ORDER, ACCESS_ANYWHERE };
 void rowset_access(const struct rowset *r, enum access how); /* how it will be read from now on */
 
-/* Rows by their numbers into out: f16 when all are f16, else f32, [n,dim]. Any thread. */
-void rowset_gather(void *out, const struct rowset *r, const int64_t *rows, int64_t n);
+/* Rows by their numbers into out: f16 when all are f16, else f32, [n,dim]. Any thread. ERR_INPUT:
+ * a file has become shorter. */
+int rowset_gather(void *out, const struct rowset *r, const int64_t *rows, int64_t n);
 void rowset_read(float *out, const struct rowset *r, int64_t row); /* one, as f32 */
 /* They will be gathered soon: start reading. */
 void rowset_expect(const struct rowset *r, const int64_t *rows, int64_t n);
-void rowset_forget(const struct rowset *r); /* no page is needed soon */
 
 /* The rows as an algorithm reads them: all in order, or those of a list. */
 struct rowset_reader {
@@ -40,7 +41,6 @@ struct rowset_reader {
     size_t held;         /* bytes of the buffer */
     const char *seen;    /* the view given last */
     size_t seen_bytes;
-    size_t gathered; /* bytes since pages were let go */
 };
 struct rows rowset_rows(struct rowset_reader *state, const struct rowset *r, const int64_t *list,
                         int64_t count);
