@@ -3,6 +3,7 @@
  * folder itself. A sidecar of ours counts only when its receipt is of the product's present run:
  * a file that a killed or replaced run left behind is as good as absent. */
 #include "data/sidecar.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "format/npy.h"
@@ -395,6 +396,42 @@ int sidecars_note(struct receipt_files *out, const struct sidecars *s, enum side
     else if ((there = place_exists(s->place, name.p, &size)))
         rc = place_stamp(s->place, name.p, hex);
     if (there && !rc) receipt_add(out, name.p, size, hex);
+    str_release(&name);
+    return rc;
+}
+
+/* "img_emb/img_emb_0.npy" -> "img_emb", "00000.parquet" -> ".". */
+static void name_folder(struct str *out, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    if (slash)
+        str_add(out, name, (size_t)(slash - name));
+    else
+        str_puts(out, ".");
+}
+
+int sidecars_note_all(struct receipt_files *out, const struct sidecars *s, enum sidecar kind)
+{
+    struct receipt_files all = {0};
+    struct str text = {0}, name = {0};
+    char hex[65];
+    uint64_t bytes = 0;
+    int rc = 0;
+    for (int64_t i = 0; i < sidecars_count(s) && !rc; i++)
+        if (sidecars_rows(s, i) >= 0) rc = sidecars_note(&all, s, kind, i);
+    for (size_t i = 0; i < all.count; i++) {
+        str_printf(&text, "%s %llu %s\n", all.file[i].name, (unsigned long long)all.file[i].size,
+                   all.file[i].sha256);
+        bytes += all.file[i].size;
+    }
+    if (!rc && all.count) {
+        name_folder(&name, all.file[0].name);
+        sha256_of(hex, text.p, text.len);
+        receipt_add(out, name.p, bytes, hex);
+    }
+    for (size_t i = 0; i < all.count; i++) free(all.file[i].name);
+    free(all.file);
+    str_release(&text);
     str_release(&name);
     return rc;
 }

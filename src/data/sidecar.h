@@ -63,6 +63,10 @@ int sidecars_any(const struct sidecars *s, enum sidecar kind);
 int sidecars_note(struct receipt_files *out, const struct sidecars *s, enum sidecar kind,
                   int64_t i);
 
+/* All files of one kind as a single line: their folder, their bytes, and a hash over
+ * their names, sizes and hashes. */
+int sidecars_note_all(struct receipt_files *out, const struct sidecars *s, enum sidecar kind);
+
 /* ---- embeddings of one partition ---- */
 struct embeddings {
     int64_t rows;

@@ -141,6 +141,31 @@ static int find_removed(char sha256[65], const struct sidecars *c)
     return rc;
 }
 
+/* Dedup names rows by their place: a list made from other embeddings, or with --kept-only from
+ * another filter, would remove the wrong ones. */
+static int check_dedup(const struct sidecars *c)
+{
+    static const enum sidecar kinds[] = {SIDE_IMAGE, SIDE_KEEP};
+    struct place *p = sidecars_place(c);
+    struct receipt then = {0}, now = {0};
+    int rc = 0;
+    if (!place_exists(p, "_darkroom/dedup-clusters/0.json", NULL)) return 0;
+    if (receipt_load(&then, p, "dedup-clusters", 0, partition_digits(1))) return 0;
+    for (int k = 0; k < 2 && !rc; k++) rc = sidecars_note_all(&now.inputs, c, kinds[k]);
+    for (size_t i = 0; i < then.inputs.count && !rc; i++)
+        for (size_t k = 0; k < now.inputs.count && !rc; k++) {
+            const struct receipt_file *a = &then.inputs.file[i], *b = &now.inputs.file[k];
+            if (!strcmp(a->name, b->name) && strcmp(a->sha256, b->sha256))
+                rc = err_set(ERR_STALE,
+                             "%s/%s has changed since dedup was run, and its list names rows by "
+                             "place; run dedup again",
+                             place_url(p), a->name);
+        }
+    receipt_release(&then);
+    receipt_release(&now);
+    return rc;
+}
+
 static int remove_rows(struct survivors *s, const struct sidecars *c, struct table *t)
 {
     size_t rows;
@@ -169,6 +194,7 @@ static int load_removed(struct survivors *s, const struct sidecars *c)
     int rc = find_removed(s->removed_sha256, c);
     if (rc || !s->removed_sha256[0]) return rc;
     s->deduped = 1;
+    if ((rc = check_dedup(c))) return rc;
     rc = table_open(&t, sidecars_place(c), REMOVED, columns, 2);
     if (!rc && (rc = remove_rows(s, c, &t)))
         rc = err_wrap(rc, "%s/%s", place_url(sidecars_place(c)), REMOVED);

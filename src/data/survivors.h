@@ -20,7 +20,7 @@ struct survivors {
 };
 
 /* ERR_INPUT: filter or dedup was begun but not finished, its files are damaged, or they name rows
- * that the place does not have. */
+ * that the place does not have. ERR_STALE: dedup was made from other rows. */
 int survivors_load(struct survivors *s, const struct sidecars *sidecars);
 void survivors_release(struct survivors *s);
 

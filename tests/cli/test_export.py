@@ -354,9 +354,9 @@ def test_a_changed_source_is_refused(world, place, tmp_path, where, threads):
 
 def test_a_source_of_another_size_is_refused_unread(world, place, tmp_path):
     shards = copy_of(world[0], tmp_path)
-    write_tar(shards / "00001.tar", [sample(100 + i) for i in range(9)])
-    r = export(shards, place, tmp_path / "out", check=7)
-    assert "00001.tar has changed since it was embedded: it has" in r.stderr
+    write_tar(shards / "00003.tar", [sample(100 + i) for i in range(9)])
+    r = export(shards, place, tmp_path / "out", "--samples-per-shard", 2, check=7)
+    assert "00003.tar has changed since it was embedded: it has" in r.stderr
     assert not list((tmp_path / "out").glob("*.tar"))
 
 
@@ -461,6 +461,10 @@ def test_large_partitions_are_entered_in_the_middle(tmp_path):
     assert tree(tmp_path / "out") == tree(tmp_path / "one")
     want = [f"{s}{i:05d}" for s in range(3) for i in range(3500) if i % 10 != 7]
     assert keys(tmp_path / "out") == want == table(tmp_path / "out")["key"].to_pylist()
+    for n in (1, 2, 5, 8):  # what is missing lies apart, behind more rows than a batch has, some in one source
+        (tmp_path / f"one/_darkroom/export/{n:02d}.json").unlink()
+    assert "4 shards written" in export(tmp_path / "s", place, tmp_path / "one", "--samples-per-shard", 1000, "--threads", 1).stderr
+    assert tree(tmp_path / "out") == tree(tmp_path / "one")
 
 
 # ---- folders of pictures ----
@@ -518,8 +522,7 @@ def test_two_folders_of_pictures(pictures, tmp_path):
     for i in range(9):
         (other / f"{i}.jpg").write_bytes(picture(50 + i))
     (other / "2.jpg").write_bytes(b"broken")
-    embed(pictures, tmp_path / "place", other, "--enable-text", "false", check=3) if False else darkroom(
-        "embed", pictures, other, tmp_path / "place", "--model", "tiny", "--enable-text", "false", check=3)
+    darkroom("embed", pictures, other, tmp_path / "place", "--model", "tiny", "--enable-text", "false", check=3)
     export(pictures, other, tmp_path / "place", tmp_path / "out")
     assert keys(tmp_path / "out") == ["%5F_odd", "a", "b%2Ev2", "cats/100%25", "cats/x", "same%2Ejpg", "same%2Epng",
                                       "0", "1", "3", "4", "5", "6", "7", "8"]
@@ -680,6 +683,37 @@ def test_half_a_filter_and_half_a_dedup(world, place, tmp_path):
     remove(place, [(9, 0)])
     assert "row 0 of partition 9" in export(world[0], place, tmp_path / "out", check=4).stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_dedup_of_other_rows_is_refused(world, place, tmp_path):
+    """A list of rows by place means nothing once the rows are others."""
+    shards = world[0]
+    darkroom("filter", place, "--where", "n != 3", check=0)
+    darkroom("dedup", place, "--kept-only", "--clusters", 2, "--eps", 0.0001, check=0)
+    export(shards, place, tmp_path / "out")
+    assert keys(tmp_path / "out") == [f"{10 * s + i:09d}" for s in range(4) for i in range(6) if (s, i) != (0, 3)]
+    darkroom("filter", place, "--where", "n != 4", check=0)
+    assert "keep has changed since dedup was run" in export(shards, place, tmp_path / "o2", check=7).stderr
+    darkroom("dedup", place, "--kept-only", "--clusters", 2, "--eps", 0.0001, check=0)
+    export(shards, place, tmp_path / "o2")
+    darkroom("filter", place, "--where", "n >= 0", check=0)
+    darkroom("dedup", place, "--clusters", 2, "--eps", 0.0001, "--force-new-run")
+    embed(shards, place, "--metadata", "--normalize", "false", "--force-new-run")
+    darkroom("filter", place, "--where", "n >= 0", check=0)
+    assert "img_emb has changed since dedup was run" in export(shards, place, tmp_path / "o3", check=7).stderr
+
+
+def test_dedup_removes(world, place, tmp_path):
+    """The road itself: planted copies are gone from the shards."""
+    shards = copy_of(world[0], tmp_path)
+    again = [(f"9{k}", files) for k, files in world[2][1][:3]]
+    write_tar(shards / "00004.tar", again)
+    embed(shards, tmp_path / "p")
+    darkroom("dedup", tmp_path / "p", "--clusters", 1, "--eps", 0.00001, check=0)
+    r = export(shards, tmp_path / "p", tmp_path / "out")
+    assert "24 of 27 rows are exported: filter dropped 0, dedup removed 3" in r.stderr
+    pictures = [d for n, d in all_members(tmp_path / "out") if n.endswith(".jpg")]
+    assert len(set(pictures)) == 24
 
 
 def test_sidecars_of_another_length(world, place, tmp_path):

@@ -4,7 +4,7 @@ import subprocess
 import pytest
 from conftest import darkroom
 
-VERBS = ["embed", "inspect", "model", "status", "verify", "gc", "device", "version", "help"]
+VERBS = ["embed", "score", "filter", "dedup", "export", "curate", "report", "explain", "inspect", "model", "status", "verify", "gc", "device", "version", "help"]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -129,6 +129,42 @@ TEST(columns_are_widened_over_the_place)
     unmake(p);
 }
 
+TEST(stepping_over_rows_equals_reading_them)
+{
+    struct place *p = make();
+    struct sidecars *s;
+    struct columns c;
+    put_npy(p, "img_emb/img_emb_0.npy", 9000, 0);
+    put_table(p, "metadata/metadata_0.parquet", 9000, PARQUET_INT64, 700, 0);
+    CHECK_INT(sidecars_open(&s, place_url(p)), 0);
+    CHECK_INT(columns_load_from(&c, s, 1u << SIDE_METADATA), 0);
+    CHECK_INT(c.count, 2);
+    CHECK_INT(columns_find(&c, "n")->stored, PARQUET_INT64);
+    const struct column_info *want[] = {columns_find(&c, "image_path")};
+    struct batch *b;
+    CHECK_INT(batch_open(&b, s, 0, want, 1), 0);
+    static const int64_t steps[] = {0, 1, 650, 3, 1400, 0, 5000};
+    size_t rows, at = 0;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        char text[32];
+        CHECK_INT(batch_skip(b, steps[k]), 0);
+        at += (size_t)steps[k];
+        CHECK_INT(batch_next(b, 40, &rows), 0);
+        int len = snprintf(text, sizeof text, "s%zu", at);
+        struct parquet_slice id = batch_column(b, 0)->strings[0];
+        if (id.n != (size_t)len || memcmp(id.p, text, id.n))
+            TEST_FAIL("row %zu has another id", at);
+        at += rows;
+    }
+    CHECK_INT(batch_skip(b, 9000), 0); /* no more than are left */
+    CHECK_INT(batch_next(b, 0, &rows), 1);
+    batch_close(b);
+    CHECK_INT(columns_load_from(&(struct columns){0}, s, 1u << SIDE_SCORES), 0);
+    columns_release(&c);
+    sidecars_close(s);
+    unmake(p);
+}
+
 TEST(numbers_beside_words_become_words)
 {
     struct place *p = make();

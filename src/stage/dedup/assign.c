@@ -172,9 +172,9 @@ static int note_inputs(struct pairing *p)
 {
     struct dedup *d = p->d;
     files_copy(&p->inputs, &d->found.source);
-    int rc = d->id ? product_note(&p->inputs, d->sidecars, d->id->from) : 0;
+    int rc = d->id ? sidecars_note_all(&p->inputs, d->sidecars, d->id->from) : 0;
     if (!rc && d->by && (!d->id || d->by->from != d->id->from))
-        rc = product_note(&p->inputs, d->sidecars, d->by->from);
+        rc = sidecars_note_all(&p->inputs, d->sidecars, d->by->from);
     return rc;
 }
 

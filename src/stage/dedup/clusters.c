@@ -427,8 +427,8 @@ static int note_inputs(struct fitting *f)
 {
     struct dedup *d = f->d;
     int rc = d->o->kept_only ? need_keep(d) : 0;
-    if (!rc) rc = product_note(&f->inputs, d->sidecars, SIDE_IMAGE);
-    if (!rc && d->o->kept_only) rc = product_note(&f->inputs, d->sidecars, SIDE_KEEP);
+    if (!rc) rc = sidecars_note_all(&f->inputs, d->sidecars, SIDE_IMAGE);
+    if (!rc && d->o->kept_only) rc = sidecars_note_all(&f->inputs, d->sidecars, SIDE_KEEP);
     return rc;
 }
 

@@ -108,9 +108,6 @@ int failure_end(struct failure *f); /* on the caller's thread, as if it were its
 
 /* ---- product.c: when is a product done ---- */
 
-/* All files of one kind as a single line of a receipt: their folder, their bytes, and a hash over
- * their names, sizes and hashes. */
-int product_note(struct receipt_files *out, const struct sidecars *s, enum sidecar kind);
 /* 1 with the receipt (release it), when it is of this run, made from these inputs, and its files
  * are there; else 0. */
 int product_done(struct receipt *out, struct place *p, const char *product, const struct run *run,

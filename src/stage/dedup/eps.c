@@ -271,7 +271,7 @@ static int apply(struct dedup *d, const struct eps_table *t)
     struct receipt r;
     settings_of_eps(&run, &d->set);
     files_copy(&inputs, &d->found.source);
-    int rc = product_note(&inputs, d->sidecars, SIDE_ASSIGN);
+    int rc = sidecars_note_all(&inputs, d->sidecars, SIDE_ASSIGN);
     if (!rc) rc = product_claim(&run, d, DEDUP_EPS, 1, RUN_REPLACE);
     if (!rc && product_done(&r, d->place, DEDUP_EPS, &run, &inputs, 0, 1))
         receipt_release(&r);

@@ -332,7 +332,7 @@ int dedup_nemo(struct dedup *d)
     eps_text(text, d->set.eps[0]);
     run_add(&run, "eps", text);
     files_copy(&inputs, &d->found.source);
-    int rc = product_note(&inputs, d->sidecars, SIDE_ASSIGN);
+    int rc = sidecars_note_all(&inputs, d->sidecars, SIDE_ASSIGN);
     int there = !run_load(&old, d->place, DEDUP_NEMO) && same_field(&run, &old, "clusters") &&
                 same_field(&run, &old, "eps");
     if (!rc && there && product_done(&r, d->place, DEDUP_NEMO, &old, &inputs, 0, 1))

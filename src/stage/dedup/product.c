@@ -9,41 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "img_emb/img_emb_0.npy" -> "img_emb", "00000.parquet" -> ".". */
-static void name_folder(struct str *out, const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    if (slash)
-        str_add(out, name, (size_t)(slash - name));
-    else
-        str_puts(out, ".");
-}
-
-int product_note(struct receipt_files *out, const struct sidecars *s, enum sidecar kind)
-{
-    struct receipt_files all = {0};
-    struct str text = {0}, name = {0};
-    char hex[65];
-    uint64_t bytes = 0;
-    int rc = 0;
-    for (int64_t i = 0; i < sidecars_count(s) && !rc; i++)
-        if (sidecars_rows(s, i) >= 0) rc = sidecars_note(&all, s, kind, i);
-    for (size_t i = 0; i < all.count; i++) {
-        str_printf(&text, "%s %llu %s\n", all.file[i].name, (unsigned long long)all.file[i].size,
-                   all.file[i].sha256);
-        bytes += all.file[i].size;
-    }
-    if (!rc && all.count) {
-        name_folder(&name, all.file[0].name);
-        sha256_of(hex, text.p, text.len);
-        receipt_add(out, name.p, bytes, hex);
-    }
-    files_release(&all);
-    str_release(&text);
-    str_release(&name);
-    return rc;
-}
-
 void files_copy(struct receipt_files *out, const struct receipt_files *from)
 {
     for (size_t i = 0; i < from->count; i++)

@@ -85,8 +85,7 @@ static int prepare(struct exporter *x, const char **args, int nargs)
     if (!rc) rc = plan_inputs(x, args, nargs - 2);
     if (!rc) rc = describe_run(x);
     if (!rc) rc = plan_out(x, args[nargs - 1]);
-    if (!rc) plan_todo(x);
-    return rc;
+    return rc ? rc : plan_todo(x);
 }
 
 /* ---- the run ---- */

@@ -95,7 +95,7 @@ int plan_shards(struct exporter *x);                            /* how many, how
 int plan_hash(const struct exporter *x, char hex[65]); /* all that rows and bytes are made from */
 int plan_out(struct exporter *x, const char *out);     /* open OUT and claim it for x->run */
 int plan_is_done(const struct exporter *x, int64_t shard);
-void plan_todo(struct exporter *x);
+int plan_todo(struct exporter *x); /* ERR_STALE: a source has another size */
 
 /* ---- show.c ---- */
 void show_start(const struct exporter *x);

@@ -52,7 +52,7 @@ static int no_input(struct feed *f)
 
 /* ---- promises ---- */
 
-static int check_size(const char *path, const struct receipt_file *promise)
+int feed_check(const char *path, const struct receipt_file *promise)
 {
     struct stat st;
     if (!promise || source_is_pipe(path) || stat(path, &st) || !S_ISREG(st.st_mode)) return 0;
@@ -92,7 +92,7 @@ static int open_tar(struct feed *f)
     f->hash = hash64(f->label, strlen(f->label));
     if (atomic_load(&f->x->lost[in->input]))
         return lose(f, err_set(ERR_INPUT, "%s: could not be read before", path));
-    int rc = check_size(path, in->promise);
+    int rc = feed_check(path, in->promise);
     if (rc) return rc;
     if ((rc = source_open(&s, path))) return lose(f, rc);
     f->tar = tar_open(s, &(struct tar_options){.hash = 1});

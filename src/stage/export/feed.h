@@ -40,6 +40,8 @@ struct origins {
 };
 int origins_load(struct origins *o, const struct exporter *x, int64_t part);
 void origins_release(struct origins *o);
+/* The input that was number k of a partition's receipt under this name. */
+int64_t origin_find(const struct exporter *x, int64_t part, size_t k, const char *label);
 
 /* ---- feed.c: the samples of an origin, in order, with all their members ---- */
 
@@ -87,6 +89,8 @@ struct feed_member {
 int feed_member(struct feed *f, struct feed_member *m);
 int64_t feed_span(struct feed *f, const void **p); /* its bytes, as tar_span */
 
+/* Has the file the size that embed's receipt says? ERR_STALE if not. */
+int feed_check(const char *path, const struct receipt_file *promise);
 /* Read the open input to its end and compare with embed's receipt: ERR_STALE names what changed. */
 int feed_finish(struct feed *f);
 void feed_close(struct feed *f); /* zeroed is fine */

@@ -8,6 +8,7 @@
 #include "base/stop.h"
 #include "text/utf8.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ struct lane {
     struct origins origins;
     struct embeddings embeddings;
     struct batch *batch;
-    int64_t batch_first; /* row of the place of its first */
+    int64_t batch_first; /* row of the partition that is its first */
     size_t batch_rows;
     struct feed feed;
     int64_t row;   /* of the partition: the next to be matched */
@@ -93,6 +94,7 @@ static int open_origin(struct lane *l, int64_t part, int64_t row)
         return err_set(ERR_STALE, "partition %lld: row %lld has no source", (long long)part,
                        (long long)row);
     int64_t behind = l->batch_first + (int64_t)l->batch_rows; /* the batch may hold it already */
+    assert(o->first >= l->batch_first);
     if (o->first > behind) {
         rc = batch_skip(l->batch, o->first - behind);
         l->batch_first = o->first;
@@ -380,10 +382,8 @@ void lane_run(struct exporter *x, size_t from, size_t to)
     struct lane l = {.x = x, .part = -1};
     int rc = 0;
     l.waiting_end = &l.waiting;
-    for (size_t t = from; t < to && !rc; t++) {
-        rc = write_output(&l, x->todo[t]);
-        int gap = t + 1 == to || x->todo[t + 1] != x->todo[t] + 1;
-        if (!rc && gap) rc = lane_finish(&l);
+    for (size_t t = from; t <= to && !rc; t++) {
+        rc = t < to ? write_output(&l, x->todo[t]) : lane_finish(&l);
         if (rc && l.feed.lost) {
             give_up(&l);
             rc = 0;

@@ -32,9 +32,8 @@ static int64_t input_called(const struct exporter *x, const char *label)
 
 /* ---- our own places ---- */
 
-/* Input k of a partition: where embed found it, when the same inputs are given; else by its name.
- */
-static int64_t find_input(const struct exporter *x, int64_t part, size_t k, const char *label)
+/* Where embed found it, when the same inputs are given; else by its name. */
+int64_t origin_find(const struct exporter *x, int64_t part, size_t k, const char *label)
 {
     size_t guess = (size_t)part + k * (size_t)sidecars_count(x->sidecars);
     if (guess < x->inputs.names.count && !strcmp(x->labels[guess], label)) return (int64_t)guess;
@@ -57,7 +56,7 @@ static int add_rows(struct origins *o, size_t *k, const struct exporter *x, int6
     struct origin *origin = add_origin(o, first, rows);
     origin->label = hash64(label->p, label->n);
     for (from = *k; *k < in->count && !strcmp(in->file[*k].name, in->file[from].name); ++*k)
-        add_input(o, find_input(x, part, *k, in->file[*k].name), &in->file[*k]);
+        add_input(o, origin_find(x, part, *k, in->file[*k].name), &in->file[*k]);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* plan.c - what an export reads, where its borders are, and what is left to do. */
-#include "stage/export/export.h"
+#include "stage/export/feed.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -216,20 +216,35 @@ int plan_out(struct exporter *x, const char *out)
 int plan_is_done(const struct exporter *x, int64_t shard)
 {
     struct receipt r;
-    int rc = receipt_load(&r, x->out, "export", shard, x->digits);
-    if (!rc && strcmp(r.fingerprint, x->run.fingerprint))
-        rc = err_set(ERR_STALE, "its receipt is of another run");
-    else if (!rc)
-        rc = receipt_check(&r, x->out, 0);
-    if (rc == ERR_STALE && r.fingerprint[0])
-        log_info("shard %0*lld will be redone: %s", (int)x->o->max_shards, (long long)shard,
-                 err_text());
+    int done = !receipt_load(&r, x->out, "export", shard, x->digits) &&
+               !strcmp(r.fingerprint, x->run.fingerprint) && !receipt_check(&r, x->out, 0);
     receipt_release(&r);
-    return !rc;
+    return done;
+}
+
+/* A source of another size is found before hours of copying, not after. */
+static int check_sources(const struct exporter *x)
+{
+    int64_t first, last, row, per = x->o->samples_per_shard;
+    int rc = 0;
+    if (!x->ntodo || x->inputs.format == INPUT_FILES) return 0;
+    int64_t end = (x->todo[x->ntodo - 1] + 1) * per;
+    survivors_at(&x->survivors, x->todo[0] * per, &first, &row);
+    survivors_at(&x->survivors, (end < x->survivors.count ? end : x->survivors.count) - 1, &last,
+                 &row);
+    for (int64_t i = first; i <= last && !rc; i++) {
+        const struct receipt *r = sidecars_receipt(x->sidecars, i);
+        if (!r || x->survivors.first[i] == x->survivors.first[i + 1]) continue;
+        for (size_t k = 0; k < r->inputs.count && !rc; k++) {
+            int64_t input = origin_find(x, i, k, r->inputs.file[k].name);
+            if (input >= 0) rc = feed_check(x->inputs.names.list[input], &r->inputs.file[k]);
+        }
+    }
+    return rc;
 }
 
 /* A task is a row of neighbouring shards: so each source is read by one task, or by two. */
-void plan_todo(struct exporter *x)
+int plan_todo(struct exporter *x)
 {
     int64_t from = (int64_t)((__int128)x->shards * x->task.index / x->task.count);
     int64_t to = (int64_t)((__int128)x->shards * (x->task.index + 1) / x->task.count);
@@ -244,4 +259,5 @@ void plan_todo(struct exporter *x)
         int64_t left = x->survivors.count - i * x->o->samples_per_shard;
         x->total += left < x->o->samples_per_shard ? left : x->o->samples_per_shard;
     }
+    return check_sources(x);
 }
