@@ -12,7 +12,6 @@ OPENBLAS_CORETYPE=SkylakeX, as its OpenBLAS may not know the CPU. Wall and CPU s
 ROUNDS; above 1: ours is faster. A last part shows that the cost is linear in N."""
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -88,22 +87,18 @@ def run_peer(name, folder):
 
 
 def ours(folder, rows="x.f32", kind="f32", n=N, start="start.f32", iters=ITERS, target=None, more=()):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     text = subprocess.run([BENCH, folder / rows, kind, str(n), str(DIM), folder / start, str(K), str(iters), "0",
                            str(THREADS), folder / "c.f32", *more], check=True, capture_output=True, text=True).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    steps = [line.split() for line in text.splitlines() if line.startswith("fit") and "inertia" in line]
-    last = text.splitlines()[-1].split()
-    out = {"wall": float(last[1]), "rounds": int(last[3]),
-           "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
-    if target is not None:  # seconds until the centroids are at least as good
-        spent = 0.0
-        for s in steps:
-            spent += float(s[2])
-            if float(s[5]) <= target:
-                return dict(out, wall=spent, rounds=int(s[1]))
-        return None
-    return out
+    lines = [line.split() for line in text.splitlines()]
+    whole = lines[-1]
+    if target is None:
+        return {"wall": float(whole[2]), "cpu": float(whole[4]), "rounds": int(whole[6])}
+    wall = cpu = 0.0  # until the centroids are at least as good
+    for line in lines[:-1]:
+        wall, cpu = wall + float(line[3]), cpu + float(line[5])
+        if float(line[7]) <= target:
+            return {"wall": wall, "cpu": cpu, "rounds": int(line[1])}
+    return None
 
 
 def best(runs, key):
@@ -149,6 +144,7 @@ def main():
             if name == "superkmeans" and "ours to superkmeans' inertia" in got:
                 to = got["ours to superkmeans' inertia"]
                 line += f"ours {best(runs, 'wall') / best(to, 'wall'):.2f}x to its inertia ({to[0]['rounds']} rounds)"
+                line += f" (cpu {best(runs, 'cpu') / best(to, 'cpu'):.2f}x)"
             print(line, flush=True)
         half = min(ours(folder, n=N // 2)["wall"] for _ in range(ROUNDS))
         print(f"N/2 rows: {half:.3f} s, all: {best(mine, 'wall'):.3f} s = {best(mine, 'wall') / half:.2f}x", flush=True)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void *map_file(const char *path, size_t bytes)
@@ -24,11 +25,25 @@ static void *map_file(const char *path, size_t bytes)
     return mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
 }
 
+struct times {
+    double wall, cpu;
+};
+
+static struct times times_now(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    double cpu = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+                 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    return (struct times){clock_now(), cpu};
+}
+
 static int show(void *state, const struct kmeans_step *s)
 {
-    double *last = state, now = clock_now();
-    printf("%s %d %.4f s inertia %.2f moved %.3g changed %lld work %.3f\n", s->phase, s->round,
-           now - *last, s->inertia, s->moved, (long long)s->changed, s->work);
+    struct times *last = state, now = times_now();
+    printf("%s %d wall %.4f cpu %.4f inertia %.2f moved %.3g changed %lld work %.3f\n", s->phase,
+           s->round, now.wall - last->wall, now.cpu - last->cpu, s->inertia, s->moved,
+           (long long)s->changed, s->work);
     *last = now;
     return 0;
 }
@@ -43,7 +58,7 @@ int main(int argc, char **argv)
     struct rows rows = rows_of(&x);
     struct device *d;
     struct kmeans m;
-    double begin = clock_now(), last = begin;
+    struct times begin = times_now(), last = begin;
     struct kmeans_options o = {.clusters = k,
                                .max_iter = atoi(argv[7]),
                                .tol = atof(argv[8]),
@@ -60,8 +75,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err_text());
         return 1;
     }
-    double end = clock_now();
-    printf("fit %.4f iterations %d\n", end - begin, m.iterations);
+    struct times end = times_now();
+    printf("whole wall %.4f cpu %.4f iterations %d\n", end.wall - begin.wall, end.cpu - begin.cpu,
+           m.iterations);
     FILE *out = fopen(argv[10], "wb");
     fwrite(m.centroids, sizeof(float), (size_t)(k * dim), out);
     fclose(out);
