@@ -202,7 +202,8 @@ int dedup_pairs(struct dedup *d)
     if (!rc)
         rc = product_claim(&p.run, d, DEDUP_PAIRS, sidecars_count(d->sidecars), claim_mode(&p));
     if (!rc) plan(&a);
-    if (!rc && a.count) rc = make(&a);
+    if (!rc)
+        rc = a.count ? make(&a) : pairing_drop_blocks(&p); /* a killed run may have left them */
     scratch_close(&a.results.best);
     scratch_close(&a.results.score);
     free(a.todo);

@@ -356,7 +356,6 @@ static int make(struct fitting *f)
     if (!rc) rc = write_files(f, &r);
     fault_point("receipt");
     if (!rc) rc = receipt_save(&r, d->place, DEDUP_CLUSTERS);
-    if (!rc) rc = place_remove(d->place, CHECKPOINT);
     receipt_release(&r);
     d->redone++;
     return rc;
@@ -474,6 +473,7 @@ int dedup_clusters(struct dedup *d)
                          place_url(d->place));
     }
     if (!rc) rc = load(d, &r);
+    if (!rc && place_exists(d->place, CHECKPOINT, NULL)) rc = place_remove(d->place, CHECKPOINT);
     receipt_release(&r);
     rowset_reader_release(&f.reader);
     scratch_close(&f.choice.list);
