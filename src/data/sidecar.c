@@ -84,7 +84,8 @@ static int rows_of_npy(int64_t *rows, struct place *p, const char *name)
     int rc = place_map(p, name, &m);
     if (rc) return rc;
     rc = npy_decode(&a, m.p, m.n);
-    if (!rc && a.rank != 2) rc = err_set(ERR_INPUT, "has %d dimensions, not 2", a.rank);
+    if (!rc && (a.rank != 2 || a.dim[1] < 1))
+        rc = err_set(ERR_INPUT, "is no table of embeddings [rows, dim]");
     if (!rc) *rows = a.dim[0];
     file_unmap(&m);
     return rc ? err_wrap(rc, "%s/%s", place_url(p), name) : 0;
