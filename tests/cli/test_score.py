@@ -351,6 +351,13 @@ def test_prompts_want_the_model_of_the_embeddings(tiny, tmp_path):
     assert not (tiny / "scores").exists()
 
 
+def test_prompts_at_another_image_size(embedded, tmp_path):
+    darkroom("embed", embedded / "shards", tmp_path / "place", "--model", "tiny", "--image-size", "32", check=0)
+    prompts = ["--prompts", "p: a | b", "--model", "tiny"]
+    assert "--image-size" in score(tmp_path / "place", *prompts, check=7).stderr
+    score(tmp_path / "place", *prompts, "--image-size", "32")
+
+
 @pytest.mark.parametrize("word, why", [("no colon", "no colon"), ("a: one", "nothing to choose"), ("a: one || two", "empty"),
                                        ("a: one |", "empty"), (": one | two", "cannot be the name"),
                                        ("a b: one | two", "cannot be the name")])

@@ -83,11 +83,12 @@ static int check_model(const struct scorer *s, struct tower *t)
                        s->o->model, clip_weights_path(t->clip), c->embed, s->width_from, s->width);
     int rc = *embedded ? clip_fingerprint(t->clip, hex) : 0;
     if (!rc && *embedded && strcmp(embedded, hex))
-        rc = err_set(ERR_STALE,
-                     "the model %s (%s) is not the one that made the embeddings of %s: its "
-                     "fingerprint is %.12s..., theirs %.12s...",
-                     s->o->model, clip_weights_path(t->clip),
-                     place_url(sidecars_place(s->sidecars)), hex, embedded);
+        rc = err_set(
+            ERR_STALE,
+            "the model %s (%s) is not the one that made the embeddings of %s: its "
+            "fingerprint is %.12s..., theirs %.12s... (--image-size and --activation count too)",
+            s->o->model, clip_weights_path(t->clip), place_url(sidecars_place(s->sidecars)), hex,
+            embedded);
     return rc;
 }
 
