@@ -27,7 +27,7 @@ from torch.nn import functional as F
 ROOT = Path(__file__).resolve().parent.parent
 DARKROOM = Path(os.environ.get("DARKROOM_BUILD", ROOT / "build")) / "darkroom"
 ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 sys.path.insert(0, str(ROOT / "tools/golden"))
 import make_heads  # noqa: E402
 torch.set_num_threads(2)
