@@ -222,7 +222,7 @@ static int check_rows(const struct fit *f)
 
 int64_t kmeans_clusters(int64_t n)
 {
-    int64_t k = (int64_t)sqrt((double)(n > 0 ? n : 0));
+    int64_t k = (int64_t)ceil(sqrt((double)(n > 0 ? n : 0)) / 5);
     return k < 1 ? 1 : k;
 }
 

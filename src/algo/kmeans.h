@@ -90,8 +90,9 @@ int kmeans_assign(const struct kmeans *m, struct device *d, struct rows *rows, i
                   int (*put)(void *state, const struct kmeans_found *found), void *state,
                   int64_t *sizes, double *inertia);
 
-/* A number of clusters for n rows: sqrt(n), at least 1, so that a round of k-means costs about as
- * much as comparing the rows of all clusters. */
+/* A number of clusters for n rows: sqrt(n) / 5, at least 1. k-means costs n k a round and the pairs
+ * n^2 / 2k; with some 25 rounds, and clusters twice as costly as even ones would be, the sum is
+ * least there. */
 int64_t kmeans_clusters(int64_t n);
 
 #endif

@@ -492,7 +492,8 @@ TEST(as_many_clusters_as_rows)
     }
     struct kmeans_options o = {.clusters = N + 1};
     CHECK_INT(fit(&m, x, N, 3, o), ERR_USAGE);
-    CHECK(strstr(err_text(), "41 clusters") && strstr(err_text(), "40") && strstr(err_text(), "6"));
+    CHECK(strstr(err_text(), "41 clusters") && strstr(err_text(), "40") &&
+          strstr(err_text(), "say 2"));
     kmeans_release(&m);
     free(x);
 }
@@ -640,7 +641,7 @@ TEST(progress_can_stop_and_bad_options_are_named)
     o = (struct kmeans_options){.clusters = 2, .tol = NAN};
     CHECK_INT(fit(&m, x, 500, 6, o), ERR_USAGE);
     CHECK_INT(kmeans_clusters(0), 1);
-    CHECK_INT(kmeans_clusters(1000000), 1000);
+    CHECK_INT(kmeans_clusters(1000000), 200);
     free(x);
 }
 

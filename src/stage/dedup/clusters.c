@@ -112,18 +112,11 @@ static int choose_rows(struct fitting *f)
     return rc;
 }
 
-/* k-means costs n k per round and the pairs n^2 / 2k: with some 25 rounds, and clusters twice as
- * costly as even ones would be, the sum is least near sqrt(n) / 5. */
-static int64_t clusters_for(int64_t rows)
-{
-    return (int64_t)ceil(sqrt((double)rows) / 5);
-}
-
 static int choose_clusters(struct fitting *f)
 {
     int rc = choose_rows(f);
     if (rc) return rc;
-    f->d->set.clusters = clusters_for(f->choice.good);
+    f->d->set.clusters = kmeans_clusters(f->choice.good);
     return 0;
 }
 
@@ -137,13 +130,13 @@ static int check_clusters(const struct fitting *f, int64_t *clusters, int warn)
     if (d->o->lower_clusters && !d->o->strict) {
         if (!warn) return 0;
         log_warn("%lld clusters for %lld rows: lowered to %lld; %lld would suit", (long long)asked,
-                 (long long)good, (long long)good, (long long)clusters_for(good));
+                 (long long)good, (long long)good, (long long)kmeans_clusters(good));
         return 0;
     }
-    return err_set(ERR_USAGE,
-                   "%lld clusters, but only %lld rows to cluster%s; --clusters %lld would suit",
-                   (long long)asked, (long long)good,
-                   d->o->kept_only ? " that passed the filter" : "", (long long)clusters_for(good));
+    return err_set(
+        ERR_USAGE, "%lld clusters, but only %lld rows to cluster%s; --clusters %lld would suit",
+        (long long)asked, (long long)good, d->o->kept_only ? " that passed the filter" : "",
+        (long long)kmeans_clusters(good));
 }
 
 /* ---- checkpoints ---- */
