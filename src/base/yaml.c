@@ -23,7 +23,10 @@ static int bad(const struct reader *r, size_t line, const char *what)
 static int next_event(struct reader *r, yaml_event_t *e)
 {
     if (yaml_parser_parse(&r->parser, e)) return 0;
-    return bad(r, r->parser.problem_mark.line, r->parser.problem ? r->parser.problem : "not YAML");
+    const char *why = r->parser.problem ? r->parser.problem : "not YAML";
+    if (strstr(why, "cannot start any token"))
+        why = "a character that cannot stand here; lines are indented with spaces, not tabs";
+    return bad(r, r->parser.problem_mark.line, why);
 }
 
 static int take(struct reader *r, struct yaml **out, yaml_event_t *e, int depth);

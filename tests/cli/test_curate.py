@@ -167,6 +167,9 @@ def test_dedup_first(tmp_path, pictures):
     ("semantic_deduplication: {kmeans_with_cos_dist: true}\n", 2, "spherical"),
     ("semantic_deduplication: {which_to_keep: none_such}\n", 2, "none_such"),
     ("filtering: {where: 'wdith > 3'}\n", 2, "did you mean 'width'"),
+    ("filtering: {where: ['width > 3', 'width >']}\n", 2, "c.yaml:1: filtering.where: "),
+    ("semantic_deduplication: {n_clusters: 5.5}\n", 2, "c.yaml:1: semantic_deduplication.n_clusters"),
+    ("aesthetic_classifier: {model_path: /none/such.pth}\n", 4, "/none/such.pth: no such file"),
     ("embedding: &a {model_name: tiny}\nfiltering: *a\n", 4, "anchors"),
 ])
 def test_mistakes_in_the_file(tmp_path, shards, text, code, says):
@@ -246,9 +249,8 @@ def test_nemos_own_dedup_files(tmp_path, pictures):
     assert {"--clusters=1000", "--max-iter=100", "--seed=1234", "--metric=cosine", "--keep=hard", "--eps=0.01"} <= set(p)
     p = plan(tmp_path, D06)["dedup"]
     assert {"--clusters=10", "--seed=1234", "--metric=l2", "--keep=easy", "--eps=0.01", "--eps-thresholds=0.01,0.001"} <= set(p)
-    darkroom("curate", write(tmp_path, D06), pictures, tmp_path / "p", "--set", "embedding.model_name=tiny", check=2)  # has no sections
-    darkroom("embed", pictures, tmp_path / "p", "--model", "tiny", check=0)
-    darkroom("dedup", tmp_path / "p", "--clusters", "10", "--seed", "1234", "--keep", "easy", "--metric", "l2", "--eps", "0.01", check=0)
+    darkroom("curate", write(tmp_path, D06), pictures, tmp_path / "p", "--set", "embedding.model_name=tiny",
+             "--set", "semantic_deduplication.n_clusters=2", check=0)
     assert len(pq.read_table(tmp_path / "p/dedup/removed.parquet")) >= 20
 
 
@@ -270,6 +272,20 @@ def test_strict(tmp_path, pictures):
     text = SMALL.replace("n_clusters: 2", "n_clusters: 5000")
     darkroom("curate", write(tmp_path, text), pictures, tmp_path / "p", "--strict", check=2)
     assert "lowered" in darkroom("curate", write(tmp_path, text), pictures, tmp_path / "p", check=0).stderr
+
+
+def test_prompts_use_the_model_of_embed(tmp_path, shards):
+    text = SMALL + "scores: {prompts: {red: a red circle | a blue star}}\n"
+    darkroom("curate", write(tmp_path, text), shards, tmp_path / "p", check=0)
+    assert all(0 <= x <= 1 for x in columns(tmp_path / "p", "scores", "red_score")[0])
+
+
+def test_another_eps_gives_other_shards(tmp_path, pictures):
+    place = tmp_path / "p"
+    darkroom("curate", write(tmp_path, SMALL), pictures, place, check=0)
+    first = exported(place / "curated")
+    darkroom("curate", write(tmp_path, SMALL), pictures, place, "--set", "semantic_deduplication.eps_to_extract=0.5", check=0)
+    assert len(exported(place / "curated")) < len(first)
 
 
 def test_stopped_and_killed_runs_go_on(tmp_path, pictures):

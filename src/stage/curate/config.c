@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "data/expr/expr.h"
+#include "io/file.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,6 +80,9 @@ static const struct key {
     {"semantic_deduplication", "cache_dir", AS_NOTHING, "results stand in the place"},
     {"semantic_deduplication", "profile_dir", AS_NOTHING, "see --json and the report"},
     {"semantic_deduplication", "num_files", AS_NOTHING, "all embeddings of the place are used"},
+    {"semantic_deduplication", "sort_clusters", AS_NOTHING, "pairs do not depend on it"},
+    {"semantic_deduplication", "partition_size", AS_NOTHING, "embeddings are streamed"},
+    {"semantic_deduplication", "id_col_name", AS_NOTHING, "samples are named by their keys"},
     {"semantic_deduplication", "id_col_type", AS_NOTHING, "keys are bytes"},
     {"semantic_deduplication", "id_column", AS_NOTHING, "samples are named by their keys"},
     {"semantic_deduplication", "input_column", AS_NOTHING, "pictures are compared, not text"},
@@ -221,6 +226,8 @@ static int put_rule(struct plan *p, const struct yaml *y, const char *rule)
 static int put_head(struct plan *p, const struct yaml *y, const char *name)
 {
     int rc = want_scalar(y), *have = !strcmp(name, "nsfw") ? &p->nsfw : &p->aesthetic;
+    if (!rc && strchr(y->text, '/') && !file_exists(y->text))
+        rc = err_set(ERR_INPUT, "%s: no such file", y->text);
     if (rc || *have) return rc;
     plan_word(p, STEP_SCORE, "--head=%s=%s", name, y->text);
     p->step[STEP_SCORE].on = *have = 1;
@@ -281,6 +288,23 @@ static int put_switch(struct plan *p, const struct yaml *y, const struct key *k)
     return 0;
 }
 
+/* Would the verb take this value? Asked now, while file and line are known. */
+static int check_value(enum step step, const struct opt *o, const char *text)
+{
+    const struct verb *v = step_verb(step);
+    struct opt_set set = {{v->options, common_options, NULL}};
+    void *scratch = mem_alloc(v->size);
+    int rc = opt_assign(&set, scratch, o->name, text);
+    opt_release(&set, scratch);
+    free(scratch);
+    if (!rc && step == STEP_FILTER && !strcmp(o->name, "where")) {
+        struct expr *e = expr_new();
+        rc = expr_add(e, text);
+        expr_free(e);
+    }
+    return rc;
+}
+
 static int put_option(struct plan *p, enum step step, const char *name, const struct yaml *y)
 {
     struct opt_set set = {{step_verb(step)->options, common_options, NULL}};
@@ -290,11 +314,14 @@ static int put_option(struct plan *p, enum step step, const char *name, const st
     if (y->type == YAML_LIST && o->type != OPT_LIST) {
         const char *text;
         int rc = numbers(p, &text, y);
+        if (!rc) rc = check_value(step, o, text);
         if (!rc) plan_word(p, step, "--%s=%s", o->name, text);
         return rc;
     }
     for (const struct yaml *c = y->type == YAML_LIST ? y->child : y; c; c = c->next) {
-        if (want_scalar(c)) return ERR_USAGE;
+        int rc = want_scalar(c);
+        if (!rc) rc = check_value(step, o, c->text);
+        if (rc) return rc;
         plan_word(p, step, "--%s=%s", o->name, c->text);
         if (y->type == YAML_SCALAR) break;
     }
@@ -409,14 +436,18 @@ static int is_flat(const struct yaml *root)
     return 0;
 }
 
+static struct yaml *with_section(struct yaml *flat, struct arena *a)
+{
+    struct yaml *root = arena_zalloc(a, sizeof *root);
+    root->type = YAML_MAP;
+    root->child = flat;
+    flat->key = "semantic_deduplication";
+    return root;
+}
+
 static int put_file(struct plan *p, const struct yaml *root, const char *path)
 {
     int rc = 0;
-    if (is_flat(root)) {
-        const struct section *s = find_section("semantic_deduplication");
-        turn_on(p, s);
-        return put_section(p, s, root, path);
-    }
     for (const struct yaml *y = root->child; y && !rc; y = y->next) {
         const struct section *s = find_section(y->key);
         if (!s) return err_wrap(unknown_section(y->key), "%s:%d", path, y->line);
@@ -470,6 +501,23 @@ static int finish_eps(struct plan *p)
     return 0;
 }
 
+/* Prompts are embedded by the model that embedded the pictures. */
+static void finish_prompts(struct plan *p)
+{
+    static const char *const shared[] = {"--model=", "--vocab=", "--activation=", "--image-size="};
+    const struct plan_step *embed = &p->step[STEP_EMBED], *score = &p->step[STEP_SCORE];
+    int prompts = 0;
+    for (size_t i = 0; i < score->count; i++) prompts |= str_starts(score->words[i], "--prompts=");
+    for (size_t k = 0; prompts && k < sizeof shared / sizeof *shared; k++) {
+        const char *word = NULL;
+        for (size_t i = 0; i < embed->count; i++)
+            if (str_starts(embed->words[i], shared[k])) word = embed->words[i];
+        for (size_t i = 0; i < score->count; i++)
+            if (str_starts(score->words[i], shared[k])) word = NULL;
+        if (word) plan_word(p, STEP_SCORE, "%s", word);
+    }
+}
+
 int plan_load(struct plan *p, const char *path, const struct opt_list *overrides)
 {
     struct yaml *root;
@@ -477,10 +525,12 @@ int plan_load(struct plan *p, const char *path, const struct opt_list *overrides
     int rc = yaml_load(&root, path, &p->text);
     if (!rc && root->type != YAML_MAP)
         rc = err_set(ERR_USAGE, "%s: sections such as 'embedding:' are expected", path);
+    if (!rc && is_flat(root)) root = with_section(root, &p->text);
     for (int i = 0; i < overrides->count && !rc; i++)
         rc = override(root, overrides->item[i], &p->text);
     if (!rc) rc = put_file(p, root, path);
     if (!rc) rc = finish_eps(p);
+    if (!rc) finish_prompts(p);
     if (!rc && p->step[STEP_DEDUP].on && !p->normalized)
         rc = err_set(ERR_USAGE,
                      "%s: embedding.normalize_embeddings: false does not go with "

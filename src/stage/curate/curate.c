@@ -129,7 +129,10 @@ static void add_own(struct curation *c, enum step step)
     if (c->o->model_dir && step_has(step, "model-dir"))
         plan_word(p, step, "--model-dir=%s", c->o->model_dir);
     if (c->o->strict && step_has(step, "strict")) plan_word(p, step, "--strict");
-    if (c->o->force_new_run && step_has(step, "force-new-run"))
+    /* The folder that curate made for itself follows the rest; one that was named is asked about.
+     */
+    int own_folder = step == STEP_EXPORT && !c->o->output && !p->out;
+    if (own_folder || (c->o->force_new_run && step_has(step, "force-new-run")))
         plan_word(p, step, "--force-new-run");
     if (c->o->max_bad && step == STEP_EMBED) plan_word(p, step, "--max-bad=%s", c->o->max_bad);
     if (step == STEP_DEDUP && !c->o->strict) plan_word(p, step, "--lower-clusters");
@@ -263,6 +266,12 @@ static int curate_run(void *opts, const char **args, int nargs)
     if (!rc && strcmp(c.o->common.task, "0/1"))
         rc = err_set(ERR_USAGE, "curate runs whole; --task goes with its steps, which "
                                 "--print-config shows");
+    if (!rc && c.o->strict && c.plan.extract && atof(c.plan.extract) > 0.5)
+        rc = err_set(ERR_USAGE,
+                     "--strict: eps %s is a distance and would remove every picture with a "
+                     "neighbour of cosine >= %g; similarity %s is eps %g",
+                     c.plan.extract, 1 - atof(c.plan.extract), c.plan.extract,
+                     1 - atof(c.plan.extract));
     if (!rc) prepare(&c);
     if (!rc && c.o->print_config)
         print_plan(&c);

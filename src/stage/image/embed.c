@@ -280,8 +280,7 @@ static int is_done(struct embedder *e, int64_t p)
     int done = !rc;
     if (rc == ERR_STALE && r.fingerprint[0])
         log_info("partition %lld will be redone: %s", (long long)p, err_text());
-    if (done && !embed_of_pictures(e) && (rc = check_sources(e, &r)))
-        done = e->o->force_new_run ? 0 : rc;
+    if (done && !embed_of_pictures(e) && (rc = check_sources(e, &r))) done = rc;
     receipt_release(&r);
     return done;
 }
@@ -291,7 +290,7 @@ static int plan_todo(struct embedder *e)
     size_t cap = 0;
     for (int64_t p = 0; p < e->partitions; p++) {
         if (!task_has(&e->task, p)) continue;
-        int done = is_done(e, p);
+        int done = e->o->force_new_run ? 0 : is_done(e, p); /* a new run is new */
         if (done < 0) return done;
         if (done) {
             e->done_before++;

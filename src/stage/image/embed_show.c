@@ -45,11 +45,12 @@ void embed_announce(struct embedder *e)
 {
     struct str s = {0};
     if (!log_json()) return;
-    str_printf(&s,
-               "{\"event\": \"start\", \"inputs\": %zu, \"partitions\": %lld, \"todo\": %zu, "
-               "\"done_before\": %lld, \"text\": %s, \"device\": \"%s\"}",
-               e->count, (long long)e->partitions, e->ntodo, (long long)e->done_before,
-               e->text ? "true" : "false", e->device->kind);
+    str_printf(
+        &s,
+        "{\"event\": \"start\", \"product\": \"embed\", \"inputs\": %zu, \"partitions\": %lld, \"todo\": %zu, "
+        "\"done_before\": %lld, \"text\": %s, \"device\": \"%s\"}",
+        e->count, (long long)e->partitions, e->ntodo, (long long)e->done_before,
+        e->text ? "true" : "false", e->device->kind);
     log_event(s.p);
     str_release(&s);
 }
@@ -114,11 +115,12 @@ void embed_summary(struct embedder *e, int stopped)
     log_info("%s: %lld partitions written, %lld were done before, %lld left undone",
              place_url(e->place), written, before, undone);
     give_hints(e, n);
-    str_printf(&s,
-               "{\"event\": \"done\", \"samples\": %lld, \"rows\": %lld, \"bad\": %lld, "
-               "\"seconds\": %.3f, \"partitions_written\": %lld, \"partitions_before\": %lld, "
-               "\"partitions_undone\": %lld, \"bottleneck\": \"%s\"}",
-               n, rows, bad, spent, written, before, undone, slow);
+    str_printf(
+        &s,
+        "{\"event\": \"done\", \"product\": \"embed\", \"samples\": %lld, \"rows\": %lld, \"bad\": %lld, "
+        "\"seconds\": %.3f, \"partitions_written\": %lld, \"partitions_before\": %lld, "
+        "\"partitions_undone\": %lld, \"bottleneck\": \"%s\"}",
+        n, rows, bad, spent, written, before, undone, slow);
     log_event(s.p);
     str_release(&s);
     str_release(&why);

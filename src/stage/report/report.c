@@ -64,7 +64,7 @@ static void tell(const struct report *r, const char *path, size_t size, double s
     struct str s = {0};
     struct funnel f;
     funnel_init(&f, r);
-    funnel_print(&f);
+    if (!r->o->common.quiet) funnel_print(&f);
     log_info("report: %lld rows, %d pictures, %.1f MB in %.1f s", (long long)r->rows, r->pictures,
              (double)size / 1e6, seconds);
     if (r->shots && !r->pictures && r->o->pictures)
