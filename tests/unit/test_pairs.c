@@ -109,7 +109,7 @@ TEST(order_breaks_ties_by_id_then_place)
 TEST(random_order_depends_on_seed_and_id_alone)
 {
     enum { N = 50 };
-    char name[N][4];
+    char name[N][16];
     struct pairs_item a[N], b[N];
     int64_t x[N], y[N];
     int same = 0, rising = 0;
