@@ -69,6 +69,11 @@ static int bind_rules(struct expr *e, const struct filter *f)
 {
     int rc = expr_bind(e, f->known, f->count);
     if (!rc) return 0;
+    for (int64_t i = 0; i < sidecars_count(f->sidecars) && sidecars_stale(f->sidecars, SIDE_SCORES);
+         i++)
+        if (sidecars_rows(f->sidecars, i) > 0 &&
+            sidecars_need(f->sidecars, SIDE_SCORES, i) == ERR_STALE)
+            return ERR_STALE;
     rc = err_wrap(rc, "--where");
     if (sidecars_any(f->sidecars, SIDE_METADATA)) return rc;
     char *text = mem_strdup(err_text());
