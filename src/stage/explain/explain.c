@@ -285,8 +285,8 @@ static int judge_dedup(struct report *r, struct story *s)
     int removed, quarantined = 0;
     const char *nearest = story_get(s, "dedup", "max_id");
     const char *score = story_get(s, "dedup", "cosine_sim_score");
-    int rc = dedup_finished(r) ? listed(&removed, r, s, "dedup/removed.parquet") : (removed = 0);
-    if (!rc && !removed && dedup_finished(r))
+    int rc = r->has_dedup ? listed(&removed, r, s, "dedup/removed.parquet") : (removed = 0);
+    if (!rc && !removed && r->has_dedup)
         rc = listed(&quarantined, r, s, "dedup/quarantined.parquet");
     if (rc) return rc;
     if (removed) {
