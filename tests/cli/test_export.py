@@ -311,6 +311,18 @@ def test_another_export_is_refused(world, place, tmp_path):
     assert tree(tmp_path / "out") == tree(tmp_path / "fresh")
 
 
+def test_what_changed_is_named(world, place, tmp_path):
+    shards = world[0]
+    export(shards, place, tmp_path / "out")
+    darkroom("filter", place, "--where", "n != 3", check=0)
+    darkroom("dedup", place, "--clusters", 1, "--eps", 0.0001, check=0)
+    r = export(shards, place, tmp_path / "out", check=7)
+    assert "before: filter, dedup changed since; use another folder, or --force-new-run" in r.stderr
+    export(shards, place, tmp_path / "out", "--force-new-run")
+    darkroom("score", place, "--head", "aesthetic", check=0)
+    assert "before: scores changed since" in export(shards, place, tmp_path / "out", check=7).stderr
+
+
 def test_stopped_by_a_signal(world, place, tmp_path):
     args = [f"pipe:cat {world[0]}/{{00000..00002}}.tar", f"pipe:cat {world[0]}/00003.tar && sleep 60", place]
     p = subprocess.Popen([str(DARKROOM), "export", *map(str, args), str(tmp_path / "out"), "--samples-per-shard", "6"],
