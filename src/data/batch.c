@@ -355,3 +355,8 @@ const struct column *batch_column(const struct batch *b, size_t i)
 {
     return &b->want[i].column;
 }
+
+int batch_lacks(const struct batch *b, size_t i)
+{
+    return b->want[i].col < 0;
+}
