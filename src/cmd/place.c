@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "data/receipt.h"
+#include "data/sidecar.h"
 #include "format/json.h"
 #include "io/place.h"
 
@@ -40,8 +40,27 @@ static void count_receipt(struct tally *t, const struct receipt *r)
 /* How far to go: trust sizes, read the bytes, or also take away receipts that lie. */
 enum depth { LOOK, READ, DROP };
 
-/* Look at every partition's receipt. Disagreements are told one by one and counted. */
-static int walk_product(struct tally *t, struct place *p, const char *product, enum depth depth)
+/* Do files and receipt agree, and is what it was made from still there? */
+static int check_part(const struct receipt *r, const struct run *run, struct place *p,
+                      const struct sidecars *s, const char *product, enum depth depth)
+{
+    if (strcmp(r->fingerprint, run->fingerprint))
+        return err_set(ERR_STALE, "partition %" PRId64 ": its receipt is of another run",
+                       r->partition);
+    int rc = receipt_check(r, p, depth != LOOK);
+    if (!rc && s && strcmp(product, "embed") && strcmp(product, "export") &&
+        r->partition < sidecars_count(s))
+        rc = sidecars_fresh(s, r);
+    else
+        return rc;
+    return rc ? err_wrap(rc, "%s: partition %" PRId64 " of %s", place_url(p), r->partition, product)
+              : 0;
+}
+
+/* Look at every partition's receipt. Disagreements are told one by one and counted. s: NULL when
+ * the place has no rows. */
+static int walk_product(struct tally *t, struct place *p, const struct sidecars *s,
+                        const char *product, enum depth depth)
 {
     struct run run = {0};
     memset(t, 0, sizeof *t);
@@ -56,9 +75,7 @@ static int walk_product(struct tally *t, struct place *p, const char *product, e
     for (int64_t i = 0; i < t->partitions; i++) {
         struct receipt r;
         rc = receipt_load(&r, p, product, i, partition_digits(t->partitions));
-        if (!rc && strcmp(r.fingerprint, run.fingerprint))
-            rc = err_set(ERR_STALE, "partition %" PRId64 ": its receipt is of another run", i);
-        if (!rc) rc = receipt_check(&r, p, depth != LOOK);
+        if (!rc) rc = check_part(&r, &run, p, s, product, depth);
         if (!rc)
             count_receipt(t, &r);
         else if (rc == ERR_INPUT)
@@ -158,6 +175,22 @@ static void print_live(struct place *p, const char *product)
     names_release(&n);
 }
 
+/* The place as the stages after embed see it, or NULL: it is an export, or nothing is whole. */
+static struct sidecars *open_rows(struct place *p)
+{
+    static const char *const after[] = {"score", "filter", "dedup-clusters"};
+    struct sidecars *s = NULL;
+    struct str run = {0};
+    int there = 0;
+    for (size_t i = 0; i < sizeof after / sizeof *after && !there; i++) {
+        str_clear(&run);
+        str_printf(&run, "_darkroom/%s/run.json", after[i]);
+        there = place_exists(p, run.p, NULL);
+    }
+    str_release(&run);
+    return there && !sidecars_open(&s, place_url(p)) ? s : NULL;
+}
+
 /* Walk every product of the place: 7 when something disagrees, 3 when something is missing. */
 static int walk_place(struct common *c, const char **args, int nargs, const char *verb,
                       enum depth depth)
@@ -165,11 +198,12 @@ static int walk_place(struct common *c, const char **args, int nargs, const char
     struct place *p;
     int rc = open_one(&p, args, nargs, verb), found = 0, disagree = 0, missing = 0;
     if (rc) return rc;
+    struct sidecars *s = open_rows(p);
     for (size_t i = 0; i < sizeof products / sizeof *products && !rc; i++) {
         struct tally t;
         struct str run = {0};
         str_printf(&run, "_darkroom/%s/run.json", products[i]);
-        if (place_exists(p, run.p, NULL) && !(rc = walk_product(&t, p, products[i], depth))) {
+        if (place_exists(p, run.p, NULL) && !(rc = walk_product(&t, p, s, products[i], depth))) {
             print_tally(products[i], &t, c->json);
             if (depth == LOOK && !c->json) print_live(p, products[i]);
             found = 1;
@@ -190,6 +224,7 @@ static int walk_place(struct common *c, const char **args, int nargs, const char
             place_url(p));
     if (!rc && missing && depth != LOOK)
         log_warn("%s: not whole; run the same command again for what is missing", place_url(p));
+    sidecars_close(s);
     place_close(p);
     return rc ? rc : missing || disagree ? 3 : 0;
 }

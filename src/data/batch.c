@@ -182,12 +182,8 @@ static int open_table(struct table *t, const struct sidecars *s, enum sidecar ki
     struct str name = {0}, other = {0};
     int64_t rows = sidecars_rows(s, i);
     sidecars_name(&name, s, kind, i);
-    int rc = sidecars_has(s, kind, i)
-                 ? place_map(p, name.p, &t->map)
-                 : err_set(ERR_INPUT,
-                           "%s/%s: is missing or of another run than the others; run the verb that "
-                           "makes it again",
-                           place_url(p), name.p);
+    int rc = sidecars_need(s, kind, i);
+    if (!rc) rc = place_map(p, name.p, &t->map);
     if (!rc && (rc = parquet_open(&t->reader, t->map.p, t->map.n)))
         rc = err_wrap(rc, "%s/%s", place_url(p), name.p);
     if (!rc && (int64_t)parquet_rows(t->reader) != rows) {
@@ -358,4 +354,9 @@ int batch_skip(struct batch *b, int64_t rows)
 const struct column *batch_column(const struct batch *b, size_t i)
 {
     return &b->want[i].column;
+}
+
+int batch_lacks(const struct batch *b, size_t i)
+{
+    return b->want[i].col < 0;
 }

@@ -59,5 +59,7 @@ int batch_next(struct batch *b, size_t max, size_t *rows);
 /* Step over rows, at most as many as are left. */
 int batch_skip(struct batch *b, int64_t rows);
 const struct column *batch_column(const struct batch *b, size_t i);
+/* Does this partition lack the column, so that all its rows are null? */
+int batch_lacks(const struct batch *b, size_t i);
 
 #endif

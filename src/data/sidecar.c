@@ -1,11 +1,10 @@
 /* sidecar.c - which partitions a place has, in which layout, and what their files are called.
  * The layout is found by looking: our run file, then img_emb/ or metadata/, then tables in the
- * folder itself. A sidecar of ours counts only when its receipt is of the product's present run:
- * a file that a killed or replaced run left behind is as good as absent. */
+ * folder itself. Whether a sidecar of ours counts is promise.c's question. */
 #include "data/sidecar.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "data/promise.h"
 #include "format/npy.h"
 #include "format/parquet/parquet.h"
 
@@ -37,6 +36,7 @@ struct sidecars {
     int digits;
     struct part *part;
     size_t count, cap;
+    struct promises *promises;
 };
 
 const char *layout_name(enum layout layout)
@@ -211,6 +211,7 @@ static int open_foreign(struct sidecars *s)
 int sidecars_open(struct sidecars **out, const char *url)
 {
     struct sidecars *s = mem_alloc(sizeof *s);
+    s->promises = promises_new(s);
     int rc = place_open(&s->place, url, 0);
     if (!rc && place_exists(s->place, "_darkroom/embed/run.json", NULL))
         rc = open_own(s);
@@ -236,6 +237,7 @@ void sidecars_close(struct sidecars *s)
         receipt_release(&s->part[i].receipt);
     }
     free(s->part);
+    promises_free(s->promises);
     run_release(&s->embed);
     for (int k = 0; k < SIDE_COUNT; k++) run_release(&s->run[k]);
     place_close(s->place);
@@ -326,56 +328,66 @@ void sidecars_name(struct str *out, const struct sidecars *s, enum sidecar kind,
                    (long long)s->part[i].number, k->ext);
 }
 
-static const struct receipt_file *output_of(const struct receipt *r, const char *name)
-{
-    for (size_t i = 0; i < r->outputs.count; i++)
-        if (!strcmp(r->outputs.file[i].name, name)) return &r->outputs.file[i];
-    return NULL;
-}
-
-/* The promise about a file that a product of ours made: 1 and its size and hash, or 0. */
-static int promised(uint64_t *size, char sha256[65], const struct sidecars *s, enum sidecar kind,
-                    int64_t i)
-{
-    struct receipt own = {0};
-    const struct receipt *r = &s->part[i].receipt;
-    const struct receipt_file *f = NULL;
-    struct str name = {0};
-    int embed = !strcmp(kinds[kind].product, "embed");
-    sidecars_name(&name, s, kind, i);
-    if (!embed) {
-        r = &own;
-        if (s->run[kind].count &&
-            !receipt_load(&own, s->place, kinds[kind].product, i,
-                          partition_digits((int64_t)s->count)) &&
-            !strcmp(own.fingerprint, s->run[kind].fingerprint))
-            f = output_of(r, name.p);
-    } else if (s->part[i].rows >= 0) {
-        f = output_of(r, name.p);
-    }
-    uint64_t there = 0;
-    int ok = f && place_exists(s->place, name.p, &there) && there == f->size;
-    if (ok) *size = f->size, memcpy(sha256, f->sha256, 65);
-    receipt_release(&own);
-    str_release(&name);
-    return ok;
-}
-
-static int is_ours(const struct sidecars *s, enum sidecar kind)
-{
-    return s->layout == LAYOUT_DARKROOM || strcmp(kinds[kind].product, "embed");
-}
-
 int sidecars_has(const struct sidecars *s, enum sidecar kind, int64_t i)
 {
+    return promises_ask(s->promises, kind, i).state == PROMISE_WHOLE;
+}
+
+const char *sidecars_product(enum sidecar kind)
+{
+    return kinds[kind].product;
+}
+
+/* "run darkroom score again" */
+static const char *verb_of(enum sidecar kind)
+{
+    return kind == SIDE_ASSIGN ? "dedup" : kinds[kind].product;
+}
+
+static const char *word_of(enum sidecar kind)
+{
+    static const char *const words[SIDE_COUNT] = {[SIDE_IMAGE] = "embeddings",
+                                                  [SIDE_TEXT] = "embeddings of captions",
+                                                  [SIDE_METADATA] = "metadata",
+                                                  [SIDE_SCORES] = "scores",
+                                                  [SIDE_KEEP] = "verdicts of filter",
+                                                  [SIDE_ASSIGN] = "clusters and pairs",
+                                                  [SIDE_ERRORS] = "errors"};
+    return words[kind];
+}
+
+int sidecars_need(const struct sidecars *s, enum sidecar kind, int64_t i)
+{
+    struct promise one = promises_ask(s->promises, kind, i);
     struct str name = {0};
-    uint64_t size;
-    char hex[65];
-    if (is_ours(s, kind)) return promised(&size, hex, s, kind, i);
+    int rc = 0;
     sidecars_name(&name, s, kind, i);
-    int there = place_exists(s->place, name.p, NULL);
+    if (one.state == PROMISE_STALE)
+        rc = err_set(ERR_STALE,
+                     "%s/%s was made from other %s than those here; run darkroom %s again",
+                     place_url(s->place), name.p, word_of(one.changed), verb_of(kind));
+    else if (one.state != PROMISE_WHOLE)
+        rc = err_set(ERR_INPUT,
+                     "%s/%s: is missing or of another run than the others; run darkroom %s to its "
+                     "end",
+                     place_url(s->place), name.p, verb_of(kind));
     str_release(&name);
-    return there;
+    return rc;
+}
+
+int64_t sidecars_stale(const struct sidecars *s, enum sidecar kind)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < (int64_t)s->count; i++)
+        n += promises_ask(s->promises, kind, i).state == PROMISE_STALE;
+    return n;
+}
+
+int sidecars_fresh(const struct sidecars *s, const struct receipt *r)
+{
+    enum sidecar which;
+    if (!promises_changed(s->promises, r, r->partition, &which)) return 0;
+    return err_set(ERR_STALE, "made from other %s than those here", word_of(which));
 }
 
 int sidecars_any(const struct sidecars *s, enum sidecar kind)
@@ -387,52 +399,24 @@ int sidecars_any(const struct sidecars *s, enum sidecar kind)
 
 int sidecars_note(struct receipt_files *out, const struct sidecars *s, enum sidecar kind, int64_t i)
 {
+    struct promise one = promises_ask(s->promises, kind, i);
     struct str name = {0};
-    uint64_t size = 0;
-    char hex[65] = "";
-    int rc = 0, there;
+    if (one.state != PROMISE_WHOLE) return 0;
     sidecars_name(&name, s, kind, i);
-    if (is_ours(s, kind))
-        there = promised(&size, hex, s, kind, i);
-    else if ((there = place_exists(s->place, name.p, &size)))
-        rc = place_stamp(s->place, name.p, hex);
-    if (there && !rc) receipt_add(out, name.p, size, hex);
+    receipt_add(out, name.p, one.size, one.sha256);
     str_release(&name);
-    return rc;
-}
-
-/* "img_emb/img_emb_0.npy" -> "img_emb", "00000.parquet" -> ".". */
-static void name_folder(struct str *out, const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    if (slash)
-        str_add(out, name, (size_t)(slash - name));
-    else
-        str_puts(out, ".");
+    return 0;
 }
 
 int sidecars_note_all(struct receipt_files *out, const struct sidecars *s, enum sidecar kind)
 {
-    struct receipt_files all = {0};
-    struct str text = {0}, name = {0};
-    char hex[65];
-    uint64_t bytes = 0;
-    int rc = 0;
-    for (int64_t i = 0; i < sidecars_count(s) && !rc; i++)
-        if (sidecars_rows(s, i) >= 0) rc = sidecars_note(&all, s, kind, i);
-    for (size_t i = 0; i < all.count; i++) {
-        str_printf(&text, "%s %llu %s\n", all.file[i].name, (unsigned long long)all.file[i].size,
-                   all.file[i].sha256);
-        bytes += all.file[i].size;
-    }
-    if (!rc && all.count) {
-        name_folder(&name, all.file[0].name);
-        sha256_of(hex, text.p, text.len);
-        receipt_add(out, name.p, bytes, hex);
-    }
-    for (size_t i = 0; i < all.count; i++) free(all.file[i].name);
-    free(all.file);
-    str_release(&text);
+    struct promise all = promises_ask_all(s->promises, kind);
+    struct str name = {0};
+    if (all.state != PROMISE_WHOLE) return 0;
+    sidecars_name(&name, s, kind, 0);
+    char *slash = strrchr(name.p, '/');
+    if (slash) *slash = 0;
+    receipt_add(out, slash ? name.p : ".", all.size, all.sha256);
     str_release(&name);
-    return rc;
+    return 0;
 }

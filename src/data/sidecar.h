@@ -54,7 +54,17 @@ const struct run *sidecars_run(const struct sidecars *s, enum sidecar kind);
 
 /* The file's name inside the place; it need not exist. */
 void sidecars_name(struct str *out, const struct sidecars *s, enum sidecar kind, int64_t i);
+/* Is it there? A sidecar of ours counts only when its receipt is of the product's present run, and
+ * the files of the place that it was made from are still those of now. */
 int sidecars_has(const struct sidecars *s, enum sidecar kind, int64_t i);
+/* The same for those who cannot do without: ERR_INPUT when it is missing or of another run,
+ * ERR_STALE when it was made from other files; the sentence names the file and what to run. */
+int sidecars_need(const struct sidecars *s, enum sidecar kind, int64_t i);
+/* Partitions whose file was made from others than those here. */
+int64_t sidecars_stale(const struct sidecars *s, enum sidecar kind);
+/* The same question for any receipt of this place: 0, or ERR_STALE that says what is another. */
+int sidecars_fresh(const struct sidecars *s, const struct receipt *r);
+const char *sidecars_product(enum sidecar kind); /* "score" makes SIDE_SCORES */
 /* Does any partition have it? */
 int sidecars_any(const struct sidecars *s, enum sidecar kind);
 

@@ -94,11 +94,8 @@ static int load_keep(struct survivors *s, const struct sidecars *c, int64_t part
     int64_t rows = s->base[part + 1] - s->base[part];
     if (!rows) return 0;
     sidecars_name(&name, c, SIDE_KEEP, part);
-    int rc =
-        sidecars_has(c, SIDE_KEEP, part)
-            ? table_open(&t, p, name.p, columns, 1)
-            : err_set(ERR_INPUT, "%s/%s: is missing or of another run; run filter to its end first",
-                      place_url(p), name.p);
+    int rc = sidecars_need(c, SIDE_KEEP, part);
+    if (!rc) rc = table_open(&t, p, name.p, columns, 1);
     if (!rc && (int64_t)parquet_rows(t.reader) != rows)
         rc = err_set(
             ERR_INPUT, "%s/%s has %llu rows, but its partition %lld: they are of different runs",
@@ -111,19 +108,37 @@ static int load_keep(struct survivors *s, const struct sidecars *c, int64_t part
 
 /* ---- what dedup removed ---- */
 
-/* The hash that dedup's receipt promises for its list of removed rows, "" when dedup was not run.
- */
-static int find_removed(char sha256[65], const struct sidecars *c)
+static int begun(struct place *p, const char *product)
+{
+    struct str name = {0};
+    str_printf(&name, "_darkroom/%s/run.json", product);
+    int there = place_exists(p, name.p, NULL);
+    str_release(&name);
+    return there;
+}
+
+/* Without lists: were all pairs found, and nothing more asked for? */
+static int look_tried(enum dedup_state *out, const struct sidecars *c)
+{
+    struct place *p = sidecars_place(c);
+    if (!begun(p, "dedup-clusters") && !begun(p, "dedup-pairs")) return 0;
+    for (int64_t i = 0; i < sidecars_count(c); i++)
+        if (sidecars_rows(c, i) > 0 && !sidecars_has(c, SIDE_ASSIGN, i))
+            return err_set(ERR_INPUT,
+                           "%s: dedup was begun but not finished; run darkroom dedup to its end "
+                           "(after --task I/N, once without --task)",
+                           place_url(p));
+    *out = DEDUP_TRIED;
+    return 0;
+}
+
+/* Its receipt names rows by their place: a list made from other embeddings, or with --kept-only
+ * from another filter, would remove the wrong ones. */
+static int look_finished(char sha256[65], const struct sidecars *c)
 {
     struct place *p = sidecars_place(c);
     struct run run = {0};
     struct receipt r = {0};
-    if (!place_exists(p, "_darkroom/dedup-eps/run.json", NULL)) {
-        if (place_exists(p, REMOVED, NULL))
-            log_warn("%s/%s is not of this program's dedup and is left aside", place_url(p),
-                     REMOVED);
-        return 0;
-    }
     int rc = run_load(&run, p, "dedup-eps");
     if (!rc) rc = receipt_load(&r, p, "dedup-eps", 0, partition_digits(1));
     if (!rc && strcmp(r.fingerprint, run.fingerprint))
@@ -132,37 +147,32 @@ static int find_removed(char sha256[65], const struct sidecars *c)
     for (size_t i = 0; i < r.outputs.count && !rc; i++)
         if (!strcmp(r.outputs.file[i].name, REMOVED)) memcpy(sha256, r.outputs.file[i].sha256, 65);
     if (!rc && !sha256[0]) rc = err_set(ERR_INPUT, "its receipt names no " REMOVED);
+    char *why = rc ? mem_strdup(err_text()) : NULL;
+    if (rc)
+        rc = err_set(ERR_INPUT, "%s: dedup was not finished, run it again: %s", place_url(p), why);
+    else if ((rc = sidecars_fresh(c, &r))) {
+        why = mem_strdup(err_text());
+        rc = err_set(ERR_STALE, "%s/" REMOVED " was %s; run darkroom dedup again", place_url(p),
+                     why);
+    }
+    free(why);
     receipt_release(&r);
     run_release(&run);
-    if (!rc) return 0;
-    char *why = mem_strdup(err_text());
-    rc = err_set(ERR_INPUT, "%s: dedup was not finished, run it again: %s", place_url(p), why);
-    free(why);
     return rc;
 }
 
-/* Dedup names rows by their place: a list made from other embeddings, or with --kept-only from
- * another filter, would remove the wrong ones. */
-static int check_dedup(const struct sidecars *c)
+int dedup_look(enum dedup_state *out, char sha256[65], const struct sidecars *c)
 {
-    static const enum sidecar kinds[] = {SIDE_IMAGE, SIDE_KEEP};
     struct place *p = sidecars_place(c);
-    struct receipt then = {0}, now = {0};
-    int rc = 0;
-    if (!place_exists(p, "_darkroom/dedup-clusters/0.json", NULL)) return 0;
-    if (receipt_load(&then, p, "dedup-clusters", 0, partition_digits(1))) return 0;
-    for (int k = 0; k < 2 && !rc; k++) rc = sidecars_note_all(&now.inputs, c, kinds[k]);
-    for (size_t i = 0; i < then.inputs.count && !rc; i++)
-        for (size_t k = 0; k < now.inputs.count && !rc; k++) {
-            const struct receipt_file *a = &then.inputs.file[i], *b = &now.inputs.file[k];
-            if (!strcmp(a->name, b->name) && strcmp(a->sha256, b->sha256))
-                rc = err_set(ERR_STALE,
-                             "%s/%s has changed since dedup was run, and its list names rows by "
-                             "place; run dedup again",
-                             place_url(p), a->name);
-        }
-    receipt_release(&then);
-    receipt_release(&now);
+    *out = DEDUP_NONE;
+    memset(sha256, 0, 65);
+    if (!begun(p, "dedup-eps")) {
+        int rc = look_tried(out, c);
+        if (!rc && *out == DEDUP_NONE && place_exists(p, REMOVED, NULL)) *out = DEDUP_FOREIGN;
+        return rc;
+    }
+    int rc = look_finished(sha256, c);
+    if (!rc) *out = DEDUP_DONE;
     return rc;
 }
 
@@ -191,10 +201,16 @@ static int load_removed(struct survivors *s, const struct sidecars *c)
 {
     static const char *const columns[] = {"part", "row"};
     struct table t = {0};
-    int rc = find_removed(s->removed_sha256, c);
-    if (rc || !s->removed_sha256[0]) return rc;
+    enum dedup_state state;
+    int rc = dedup_look(&state, s->removed_sha256, c);
+    if (!rc && state == DEDUP_FOREIGN)
+        log_warn("%s/" REMOVED " is not of this program's dedup and is left aside",
+                 place_url(sidecars_place(c)));
+    if (!rc && state == DEDUP_TRIED)
+        log_warn("%s: dedup was run with --dry-run only, so nothing is removed",
+                 place_url(sidecars_place(c)));
+    if (rc || state != DEDUP_DONE) return rc;
     s->deduped = 1;
-    if ((rc = check_dedup(c))) return rc;
     rc = table_open(&t, sidecars_place(c), REMOVED, columns, 2);
     if (!rc && (rc = remove_rows(s, c, &t)))
         rc = err_wrap(rc, "%s/%s", place_url(sidecars_place(c)), REMOVED);

@@ -20,7 +20,7 @@ struct survivors {
 };
 
 /* ERR_INPUT: filter or dedup was begun but not finished, its files are damaged, or they name rows
- * that the place does not have. ERR_STALE: dedup was made from other rows. */
+ * that the place does not have. ERR_STALE: they were made from other files than those here. */
 int survivors_load(struct survivors *s, const struct sidecars *sidecars);
 void survivors_release(struct survivors *s);
 
@@ -29,5 +29,11 @@ int survivors_has(const struct survivors *s, int64_t part, int64_t row);
 int64_t survivors_before(const struct survivors *s, int64_t part, int64_t row);
 /* Where survivor n in [0,count) stands. */
 void survivors_at(const struct survivors *s, int64_t n, int64_t *part, int64_t *row);
+
+/* What dedup has left in a place. FOREIGN: a list that no run of ours made; TRIED: pairs of a
+ * --dry-run, no list. sha256 is that of dedup/removed.parquet, "" unless DONE. ERR_INPUT: begun but
+ * not finished. ERR_STALE: made from other files than those here. */
+enum dedup_state { DEDUP_NONE, DEDUP_FOREIGN, DEDUP_TRIED, DEDUP_DONE };
+int dedup_look(enum dedup_state *out, char sha256[65], const struct sidecars *s);
 
 #endif

@@ -66,8 +66,22 @@ def test_removed_names_the_kept_one(place):
     s = one(place, "k5")
     assert s["outcome"] == "removed" and s["dedup"]["max_id"] == "k4" and s["dedup"]["kept_instead"] == "k4"
     s = one(place, "k6")
-    assert "removed as a duplicate of k5, similarity 0.96" in s["why"] and s["dedup"]["kept_instead"] == "k4"
+    assert "removed as a duplicate of k5 (0:5 of 00000.tar), similarity 0.96" in s["why"] and s["dedup"]["kept_instead"] == "k4"
     assert s["dedup"]["cluster_rows"] == 8 and s["dedup"]["nearest_cent"] == 1
+
+
+def test_a_duplicate_of_its_own_name(tmp_path):
+    """Shards that repeat keys: the row tells which one is meant."""
+    p = Place(tmp_path / "place", [2, 2])
+    keys = ["a", "b", "a", "c"]
+    p.embedded({"key": pa.array(keys), "shard": pa.array(["0.tar"] * 2 + ["1.tar"] * 2), "width": pa.array([640] * 4), "height": pa.array([180] * 4)})
+    p.filtered([True] * 4, [""] * 4, "aspect <= 4 and resolution >= 100")
+    p.deduped(keys, [0] * 4, keys, [0, 0, 1, 0], np.array([False, False, True, False]), 0.05)
+    s = one(p.path, "1:0")
+    assert s["outcome"] == "removed" and "a duplicate of a (0:0 of 0.tar)" in s["why"]
+    assert s["dedup"]["kept_instead"] == "a" and s["dedup"]["kept_row"] == "0:0 of 0.tar"
+    assert s["rules"]["aspect <= 4"]["values"]["aspect"] == pytest.approx(640 / 180)
+    assert s["rules"]["resolution >= 100"]["values"]["resolution"] == 180
 
 
 def test_nearest_of_a_kept_one(place):

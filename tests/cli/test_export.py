@@ -311,6 +311,18 @@ def test_another_export_is_refused(world, place, tmp_path):
     assert tree(tmp_path / "out") == tree(tmp_path / "fresh")
 
 
+def test_what_changed_is_named(world, place, tmp_path):
+    shards = world[0]
+    export(shards, place, tmp_path / "out")
+    darkroom("filter", place, "--where", "n != 3", check=0)
+    darkroom("dedup", place, "--clusters", 1, "--eps", 0.0001, check=0)
+    r = export(shards, place, tmp_path / "out", check=7)
+    assert "before: filter, dedup changed since; use another folder, or --force-new-run" in r.stderr
+    export(shards, place, tmp_path / "out", "--force-new-run")
+    darkroom("score", place, "--head", "aesthetic", check=0)
+    assert "before: scores changed since" in export(shards, place, tmp_path / "out", check=7).stderr
+
+
 def test_stopped_by_a_signal(world, place, tmp_path):
     args = [f"pipe:cat {world[0]}/{{00000..00002}}.tar", f"pipe:cat {world[0]}/00003.tar && sleep 60", place]
     p = subprocess.Popen([str(DARKROOM), "export", *map(str, args), str(tmp_path / "out"), "--samples-per-shard", "6"],
@@ -676,7 +688,7 @@ def test_out_must_not_be_the_source(world, place, tmp_path):
 
 def test_half_a_filter_and_half_a_dedup(world, place, tmp_path):
     darkroom("filter", place, "--where", "n > 5", "--task", "0/2", check=0)
-    assert "run filter to its end" in export(world[0], place, tmp_path / "out", check=4).stderr
+    assert "run darkroom filter to its end" in export(world[0], place, tmp_path / "out", check=4).stderr
     darkroom("filter", place, "--where", "n > 5", check=0)
     write_run(place, "dedup-eps", {"partitions": "1"})
     assert "dedup was not finished" in export(world[0], place, tmp_path / "out", check=4).stderr
@@ -693,14 +705,65 @@ def test_dedup_of_other_rows_is_refused(world, place, tmp_path):
     export(shards, place, tmp_path / "out")
     assert keys(tmp_path / "out") == [f"{10 * s + i:09d}" for s in range(4) for i in range(6) if (s, i) != (0, 3)]
     darkroom("filter", place, "--where", "n != 4", check=0)
-    assert "keep has changed since dedup was run" in export(shards, place, tmp_path / "o2", check=7).stderr
+    assert "made from other verdicts of filter than those here; run darkroom dedup" in export(shards, place, tmp_path / "o2", check=7).stderr
     darkroom("dedup", place, "--kept-only", "--clusters", 2, "--eps", 0.0001, check=0)
     export(shards, place, tmp_path / "o2")
     darkroom("filter", place, "--where", "n >= 0", check=0)
     darkroom("dedup", place, "--clusters", 2, "--eps", 0.0001, "--force-new-run")
     embed(shards, place, "--metadata", "--normalize", "false", "--force-new-run")
     darkroom("filter", place, "--where", "n >= 0", check=0)
-    assert "img_emb has changed since dedup was run" in export(shards, place, tmp_path / "o3", check=7).stderr
+    assert "made from other embeddings than those here; run darkroom dedup" in export(shards, place, tmp_path / "o3", check=7).stderr
+
+
+def test_sidecars_of_other_pictures_are_refused(world, place, tmp_path):
+    """Same keys, same counts, other pictures: scores, verdicts and duplicates of the old ones count for nothing."""
+    shards = tmp_path / "other"
+    shards.mkdir()
+    for s in range(4):
+        write_tar(shards / f"{s:05d}.tar", [sample(10 * s + i, jpg=picture(1000 + 10 * s + i)) for i in range(6)])
+    darkroom("score", place, "--head", "aesthetic", check=0)
+    darkroom("filter", place, "--where", "aesthetic_score > 0", check=0)
+    darkroom("dedup", place, "--clusters", 2, "--eps", 0.0001, check=0)
+    assert darkroom("verify", place, check=0).stdout.count(" 0 disagree") == 6
+    embed(shards, place, "--metadata", "--dtype", "f32", "--force-new-run")
+
+    def refused(*words):
+        r = export(shards, place, tmp_path / "out", check=7)
+        assert all(w in r.stderr for w in words) and not (tmp_path / "out").exists(), r.stderr
+
+    refused("keep_0.parquet was made from other embeddings", "run darkroom filter again")
+    assert "scores_0.parquet was made from other embeddings than those here; run darkroom score again" in darkroom(
+        "filter", place, "--where", "aesthetic_score > 0", check=7).stderr
+    told = [json.loads(line) for line in darkroom("status", "--json", place, check=0).stdout.splitlines()]
+    assert {t["product"]: t["bad"] for t in told} == {
+        "embed": 0, "score": 4, "filter": 4, "dedup-clusters": 1, "dedup-pairs": 4, "dedup-eps": 1}
+    darkroom("filter", place, "--where", "n >= 0", check=0)
+    refused("removed.parquet was made from other embeddings", "run darkroom dedup again")
+    darkroom("dedup", place, "--clusters", 2, "--eps", 0.0001, check=0)
+    refused("scores_0.parquet was made from other embeddings", "run darkroom score again")
+    darkroom("score", place, "--head", "aesthetic", check=0)
+    export(shards, place, tmp_path / "out")
+    darkroom("verify", place, check=0)
+
+
+def test_verdicts_on_other_scores_are_refused(world, place, tmp_path):
+    darkroom("score", place, "--head", "aesthetic", check=0)
+    darkroom("filter", place, "--where", "aesthetic_score > 0", check=0)
+    darkroom("score", place, "--head", "nsfw", check=0)
+    assert "keep_0.parquet was made from other scores than those here; run darkroom filter" in export(
+        world[0], place, tmp_path / "out", check=7).stderr
+    darkroom("filter", place, "--where", "aesthetic_score > 0", check=0)
+    export(world[0], place, tmp_path / "out")
+
+
+def test_an_unfinished_dedup_is_refused(world, place, tmp_path):
+    for task in ("0/2", "1/2"):
+        darkroom("dedup", place, "--clusters", 2, "--eps", 0.01, "--task", task, check=0)
+    assert "begun but not finished" in export(world[0], place, tmp_path / "out", check=4).stderr
+    assert "begun but not finished" in darkroom("export", "--list", place, check=4).stderr
+    darkroom("dedup", place, "--clusters", 2, "--eps", 0.01, "--dry-run", check=0)
+    assert "--dry-run only" in export(world[0], place, tmp_path / "out").stderr
+    assert len(keys(tmp_path / "out")) == 24
 
 
 def test_dedup_removes(world, place, tmp_path):

@@ -160,6 +160,14 @@ def test_nemo_output(tmp_path):
     assert "no column 'image_embedding'" in r.stderr
 
 
+def test_a_score_that_some_partitions_lack(place):
+    darkroom("score", place, "--head", "aesthetic", check=0)
+    darkroom("score", place, "--head", "nsfw", "--task", "0/3", check=0)
+    r = darkroom("filter", place, "--where", "nsfw_score >= 0 and n >= 0", check=0)
+    assert "partition 1 (and 1 more) has no nsfw_score" in r.stderr and "score with that head" in r.stderr
+    assert "has no" not in darkroom("filter", place, "--where", "aesthetic_score >= 0", check=0).stderr
+
+
 def test_dry_run_writes_nothing(place):
     before = tree(place, but=())
     r = darkroom("filter", place, "--where", "n >= 4 and n >= 10 and missing_too is null or true", "--dry-run", check=2)

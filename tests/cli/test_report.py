@@ -338,6 +338,36 @@ def test_unfinished_dedup_is_not_shown(tmp_path):
     assert "removed" not in page.data and page.has("Duplicates were not looked for yet")
 
 
+def test_unfinished_filter_is_left_out(shards, tmp_path):
+    darkroom("embed", shards, tmp_path / "p", "--metadata", "--model", "tiny", check=0)
+    darkroom("filter", tmp_path / "p", "--where", "n < 3", "--task", "0/3", check=0)
+    page = report(tmp_path / "p")
+    assert "kept" not in page.data and page.has("filter is left out: 2 partitions are not judged yet")
+
+
+def test_what_is_made_from_other_files_is_left_out(shards, tmp_path):
+    p = tmp_path / "p"
+    darkroom("embed", shards, p, "--metadata", "--model", "tiny", check=0)
+    darkroom("score", p, "--head", "aesthetic", check=0)
+    darkroom("filter", p, "--where", "aesthetic_score > 0", check=0)
+    darkroom("dedup", p, "--clusters", 1, "--kept-only", check=0)
+    darkroom("export", shards, p, tmp_path / "out", check=0)
+    page = report(p)
+    assert page.data["exported"] == page.data["left"] and "aesthetic_score" in page.data["scores"]
+    assert "export" in str(page.data["times"])
+    darkroom("filter", p, "--where", "n != 4", check=0)
+    page = report(p)
+    assert "left" not in page.data and "exported" not in page.data and page.has("dedup is left out")
+    told = darkroom("explain", p, "000000003", check=0)
+    assert "dedup is left out" in told.stderr and "no duplicate" not in told.stdout
+    darkroom("embed", shards, p, "--metadata", "--model", "tiny", "--dtype", "f32", "--force-new-run", check=0)
+    page = report(p)
+    assert page.has("the scores of 3 partitions were made from other files") and "aesthetic_score" not in page.data["scores"]
+    # what export wrote about itself is not an export of its rows
+    darkroom("embed", tmp_path / "out", tmp_path / "out", "--metadata", "--model", "tiny", check=0)
+    assert "exported" not in report(tmp_path / "out").data
+
+
 def test_damaged_sidecar_is_named(tmp_path):
     place = small(tmp_path / "p").scored(x_score=np.arange(20.0))
     f = place.path / "scores/scores_1.parquet"

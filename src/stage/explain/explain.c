@@ -240,8 +240,8 @@ static void find_self(void *arg, const struct entry *e)
 static void find_link(void *arg, const struct entry *e)
 {
     struct chain *c = arg;
-    if (c->next || e->cluster != c->cluster || e->id.n != strlen(c->name) ||
-        memcmp(e->id.p, c->name, e->id.n))
+    if (c->next || (e->part == c->s->part && e->row == c->s->row) || e->cluster != c->cluster ||
+        e->id.n != strlen(c->name) || memcmp(e->id.p, c->name, e->id.n))
         return;
     c->next = mem_strndup(e->nearest.p, e->nearest.n);
 }
@@ -257,11 +257,60 @@ static int listed(int *out, struct report *r, struct story *s, const char *file)
     return rc;
 }
 
+/* Rows that a name of dedup can mean: of that id, in the same cluster, and not the row itself.
+ * Shards may repeat keys, so the name alone would not tell. */
+enum { MEANT = 3 };
+struct meaning {
+    struct report *r;
+    const struct story *s;
+    const char *name;
+    int64_t cluster;
+    int found;
+    struct str where; /* "0:17 of 00000.tar" */
+};
+
+static void find_meant(void *arg, const struct rows *rows)
+{
+    struct meaning *m = arg;
+    const struct column *cluster = rows->col[1], *shard = rows->col[2];
+    for (size_t i = 0; cluster && i < rows->count; i++) {
+        int64_t row = rows->row + (int64_t)i;
+        if ((cluster->valid && !cluster->valid[i]) || cluster->ints[i] != m->cluster ||
+            (rows->part == m->s->part && row == m->s->row) ||
+            !row_named(rows, 0, i, m->name, strlen(m->name)) || m->found++ >= MEANT)
+            continue;
+        str_printf(&m->where, "%s%" PRId64 ":%" PRId64, m->found > 1 ? " or " : "",
+                   sidecars_number(m->r->sidecars, rows->part), row);
+        if (shard && shard->type == COLUMN_STRING && (!shard->valid || shard->valid[i]))
+            str_printf(&m->where, " of %.*s",
+                       shard->strings[i].n < 200 ? (int)shard->strings[i].n : 200,
+                       shard->strings[i].p);
+    }
+}
+
+/* "0:4 of 00000.tar", or nothing when dedup's name cannot be found. */
+static int find_row(struct str *out, struct report *r, const struct story *s, const char *name)
+{
+    const char *id = columns_id(&r->columns), *cluster = story_get(s, "dedup", "nearest_cent");
+    struct meaning m = {.r = r, .s = s, .name = name};
+    const struct column_info *want[3] = {id ? columns_find(&r->columns, id) : NULL,
+                                         columns_find(&r->columns, "nearest_cent"),
+                                         columns_find(&r->columns, "shard")};
+    int rc = 0;
+    m.cluster = cluster ? strtoll(cluster, NULL, 10) : -1;
+    if (want[0] && want[1] && cluster && want[1]->type == COLUMN_INT)
+        rc = report_walk(r, want, want[2] ? 3 : 2, find_meant, &m);
+    if (m.found) str_printf(out, "%s%s", m.where.p, m.found > MEANT ? " or others" : "");
+    str_release(&m.where);
+    return rc;
+}
+
 /* Follow the names from its nearest one until one that was not removed. */
 static int find_kept(struct report *r, struct story *s, const char *nearest)
 {
     const char *cluster = story_get(s, "dedup", "nearest_cent");
-    struct chain c = {.cluster = cluster ? strtoll(cluster, NULL, 10) : -1};
+    struct chain c = {.s = s, .cluster = cluster ? strtoll(cluster, NULL, 10) : -1};
+    struct str at = {0};
     int rc = 0;
     c.name = mem_strdup(nearest);
     for (int i = 0; i < CHAIN_MAX && !rc; i++) {
@@ -275,6 +324,9 @@ static int find_kept(struct report *r, struct story *s, const char *nearest)
         c.next = NULL;
     }
     if (!rc) story_words(s, "dedup", "kept_instead", c.name);
+    if (!rc) rc = find_row(&at, r, s, c.name);
+    if (!rc && at.len) story_words(s, "dedup", "kept_row", at.p);
+    str_release(&at);
     free(c.name);
     free(c.next);
     return rc;
@@ -285,14 +337,18 @@ static int judge_dedup(struct report *r, struct story *s)
     int removed, quarantined = 0;
     const char *nearest = story_get(s, "dedup", "max_id");
     const char *score = story_get(s, "dedup", "cosine_sim_score");
-    int rc = dedup_finished(r) ? listed(&removed, r, s, "dedup/removed.parquet") : (removed = 0);
-    if (!rc && !removed && dedup_finished(r))
+    int rc = r->has_dedup ? listed(&removed, r, s, "dedup/removed.parquet") : (removed = 0);
+    if (!rc && !removed && r->has_dedup)
         rc = listed(&quarantined, r, s, "dedup/quarantined.parquet");
     if (rc) return rc;
     if (removed) {
-        story_end(s, "removed", "removed as a duplicate of %s, similarity %s",
-                  nearest ? nearest : "?", score ? score : "?");
-        return nearest ? find_kept(r, s, nearest) : 0;
+        struct str at = {0};
+        if (nearest) rc = find_row(&at, r, s, nearest);
+        story_end(s, "removed", "removed as a duplicate of %s%s%s%s, similarity %s",
+                  nearest ? nearest : "?", at.len ? " (" : "", at.len ? at.p : "",
+                  at.len ? ")" : "", score ? score : "?");
+        str_release(&at);
+        return rc || !nearest ? rc : find_kept(r, s, nearest);
     }
     if (quarantined)
         story_end(s, "quarantined",

@@ -7,6 +7,7 @@
 #include "format/json.h"
 #include "stage/filter/filter.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,38 @@ static void put_value(struct str *words, struct str *json, const char *name, con
     str_release(&room);
 }
 
+/* Does the rule speak of this name, and no column is called so? */
+static int speaks_of(const struct judging *j, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = j->rule; (p = strstr(p, name)); p += n) {
+        int before = p > j->rule && (isalnum((unsigned char)p[-1]) || strchr("_`\"'", p[-1]));
+        if (!before && !isalnum((unsigned char)p[n]) && p[n] != '_')
+            return !columns_find(&j->columns, name);
+    }
+    return 0;
+}
+
+/* aspect and resolution, which the rule made from the sides it read. */
+static void put_derived(struct str *words, struct str *json, const struct judging *j,
+                        const struct column *values)
+{
+    double side[2] = {NAN, NAN}, v;
+    struct column derived = {.type = COLUMN_REAL, .reals = &v};
+    for (size_t k = 0; k < j->wanted; k++) {
+        const char *name = j->columns.list[j->at[k]].name;
+        int wide = str_ends(name, "width") || str_ends(name, "WIDTH");
+        if (wide || str_ends(name, "height") || str_ends(name, "HEIGHT"))
+            column_number(&side[!wide], &values[k], 0);
+    }
+    double longer = fmax(side[0], side[1]), shorter = fmin(side[0], side[1]);
+    if (isnan(side[0]) || isnan(side[1]) || !(shorter > 0)) return;
+    v = longer / shorter;
+    if (speaks_of(j, "aspect")) put_value(words, json, "aspect", &derived);
+    v = shorter;
+    if (speaks_of(j, "resolution")) put_value(words, json, "resolution", &derived);
+}
+
 static double similarity_of(struct judging *j)
 {
     struct similarity s;
@@ -96,6 +129,7 @@ static void judge_row(void *arg, const struct rows *rows)
         values[j->at[k]] = &shifted[k];
         put_value(&words, &json, j->columns.list[j->at[k]].name, &shifted[k]);
     }
+    if (!lacking) put_derived(&words, &json, j, shifted);
     if (expr_reads(j->expr, j->count - 1)) {
         cosine = similarity_of(j);
         similar.reals = &cosine;

@@ -57,7 +57,6 @@ static void run_number(struct run *run, const char *name, int64_t value)
 static int describe_run(struct exporter *x)
 {
     struct str v = {0};
-    char hex[65];
     for (const struct opt *o = options; o->name; o++) {
         if (!(o->flags & OPT_PRINTED)) continue;
         str_clear(&v);
@@ -67,9 +66,7 @@ static int describe_run(struct exporter *x)
     str_release(&v);
     run_number(&x->run, "samples", x->survivors.count);
     run_number(&x->run, "partitions", x->shards);
-    int rc = plan_hash(x, hex);
-    if (!rc) run_add(&x->run, "sidecars", hex);
-    return rc;
+    return plan_describe(&x->run, x);
 }
 
 static int prepare(struct exporter *x, const char **args, int nargs)

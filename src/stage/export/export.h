@@ -92,8 +92,9 @@ void export_fail(struct exporter *x, int rc); /* the first error ends the run */
 /* ---- plan.c ---- */
 int plan_inputs(struct exporter *x, const char **words, int n); /* open SHARDS */
 int plan_shards(struct exporter *x);                            /* how many, how they are named */
-int plan_hash(const struct exporter *x, char hex[65]); /* all that rows and bytes are made from */
-int plan_out(struct exporter *x, const char *out);     /* open OUT and claim it for x->run */
+/* What rows and bytes are made from, each by a hash. */
+int plan_describe(struct run *run, const struct exporter *x);
+int plan_out(struct exporter *x, const char *out); /* open OUT and claim it for x->run */
 int plan_is_done(const struct exporter *x, int64_t shard);
 int plan_todo(struct exporter *x); /* ERR_STALE: a source has another size */
 

@@ -114,23 +114,40 @@ static void hash_files(struct sha256 *h, const struct receipt_files *f)
     }
 }
 
-int plan_hash(const struct exporter *x, char hex[65])
+/* What decides the bytes of an export beside its options, each by a hash: "" when there is none. */
+static const struct {
+    const char *name;
+    enum sidecar kind;
+} sources[] = {{"metadata", SIDE_METADATA},
+               {"scores", SIDE_SCORES},
+               {"filter", SIDE_KEEP},
+               {"embeddings", SIDE_IMAGE}};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+static void hash_shards(char hex[65], const struct exporter *x)
 {
-    static const enum sidecar kinds[] = {SIDE_METADATA, SIDE_SCORES, SIDE_KEEP, SIDE_IMAGE};
-    struct receipt all = {0};
     struct sha256 h;
-    int rc = 0;
     sha256_init(&h);
-    for (int64_t i = 0; i < sidecars_count(x->sidecars) && !rc; i++) {
+    for (int64_t i = 0; i < sidecars_count(x->sidecars); i++) {
         const struct receipt *r = sidecars_receipt(x->sidecars, i);
         if (r) hash_files(&h, &r->inputs);
-        for (int k = 0; k < 3 + x->o->with_embedding && !rc; k++)
-            rc = sidecars_note(&all.inputs, x->sidecars, kinds[k], i);
     }
-    hash_files(&h, &all.inputs);
-    sha256_add(&h, x->survivors.removed_sha256, 65);
     sha256_end(&h, hex);
-    receipt_release(&all);
+}
+
+int plan_describe(struct run *run, const struct exporter *x)
+{
+    char hex[65];
+    int rc = 0;
+    hash_shards(hex, x);
+    run_add(run, "shards", hex);
+    for (int k = 0; k < SOURCES - 1 + x->o->with_embedding && !rc; k++) {
+        struct receipt all = {0};
+        rc = sidecars_note_all(&all.inputs, x->sidecars, sources[k].kind);
+        run_add(run, sources[k].name, all.inputs.count ? all.inputs.file[0].sha256 : "");
+        receipt_release(&all);
+    }
+    run_add(run, "dedup", x->survivors.removed_sha256);
     return rc;
 }
 
@@ -201,13 +218,36 @@ static int check_foreign(const struct exporter *x)
     return rc;
 }
 
+/* Hashes tell people nothing: say which of the things exported are others now. */
+static int check_same(const struct exporter *x)
+{
+    static const char *const names[] = {"shards", "metadata",   "scores",
+                                        "filter", "embeddings", "dedup"};
+    struct run old = {0};
+    struct str changed = {0};
+    int rc = run_load(&old, x->out, "export");
+    for (size_t i = 0; i < sizeof names / sizeof *names && !rc; i++) {
+        const char *was = run_get(&old, names[i]), *now = run_get(&x->run, names[i]);
+        if (was && now && strcmp(was, now))
+            str_printf(&changed, "%s%s", changed.len ? ", " : "", names[i]);
+    }
+    if (changed.len)
+        rc = err_set(ERR_STALE,
+                     "%s holds an export of what was there before: %s changed since; use another "
+                     "folder, or --force-new-run to replace it",
+                     place_url(x->out), changed.p);
+    run_release(&old);
+    str_release(&changed);
+    return rc;
+}
+
 int plan_out(struct exporter *x, const char *out)
 {
     int rc = check_out(x, out);
     if (!rc) rc = place_open(&x->out, out, 1);
     if (rc) return rc;
     int ours = place_exists(x->out, "_darkroom/export/run.json", NULL), force = x->o->force_new_run;
-    if (!ours && !force) rc = check_foreign(x);
+    if (!force) rc = ours ? check_same(x) : check_foreign(x);
     if (!rc) rc = run_claim(&x->run, x->out, "export", force ? RUN_FORCE : RUN_KEEP);
     if (!rc && ours && force) rc = remove_beyond(x);
     return rc;

@@ -93,10 +93,21 @@ static int add_ours(struct sheet *s, const struct export_options *o)
     return 0;
 }
 
+/* Scores of other pictures must not travel with these. */
+static int check_scores(const struct sidecars *c)
+{
+    int64_t parts = sidecars_stale(c, SIDE_SCORES) ? sidecars_count(c) : 0;
+    int rc = 0;
+    for (int64_t i = 0; i < parts && !rc; i++)
+        if (sidecars_rows(c, i) > 0) rc = sidecars_need(c, SIDE_SCORES, i);
+    return rc;
+}
+
 int sheet_load(struct sheet *s, const struct sidecars *c, const struct export_options *o)
 {
     memset(s, 0, sizeof *s);
-    int rc = columns_load_from(&s->columns, c, 1u << SIDE_METADATA | 1u << SIDE_SCORES);
+    int rc = check_scores(c);
+    if (!rc) rc = columns_load_from(&s->columns, c, 1u << SIDE_METADATA | 1u << SIDE_SCORES);
     if (rc) return rc;
     const char *match = match_name(s, sidecars_layout(c)), *id = id_name(s);
     s->want = mem_alloc((s->columns.count + 1) * sizeof *s->want);

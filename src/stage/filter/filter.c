@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,15 +66,28 @@ static int parse_rules(struct expr *e, const struct opt_list *where)
     return rc ? err_wrap(rc, "--where") : 0;
 }
 
+/* Scores that do not count have no columns: say that, not that the name is unknown. */
+static int scores_stale(const struct filter *f)
+{
+    struct sidecars *s = f->sidecars;
+    for (int64_t i = 0; i < sidecars_count(s) && !sidecars_any(s, SIDE_SCORES); i++)
+        if (sidecars_rows(s, i) > 0 && sidecars_need(s, SIDE_SCORES, i) == ERR_STALE) return 1;
+    return 0;
+}
+
 static int bind_rules(struct expr *e, const struct filter *f)
 {
     int rc = expr_bind(e, f->known, f->count);
     if (!rc) return 0;
     rc = err_wrap(rc, "--where");
-    if (sidecars_any(f->sidecars, SIDE_METADATA)) return rc;
     char *text = mem_strdup(err_text());
-    rc = err_set(rc, "%s\n    (there is no metadata here; darkroom embed --metadata writes it)",
-                 text);
+    if (scores_stale(f))
+        rc = ERR_STALE;
+    else if (sidecars_any(f->sidecars, SIDE_METADATA))
+        rc = err_set(rc, "%s", text);
+    else
+        rc = err_set(rc, "%s\n    (there is no metadata here; darkroom embed --metadata writes it)",
+                     text);
     free(text);
     return rc;
 }
@@ -83,6 +97,7 @@ static void plan_reads(struct filter *f)
 {
     f->want = mem_alloc((f->count + 1) * sizeof *f->want);
     f->want_at = mem_alloc((f->count + 1) * sizeof *f->want_at);
+    f->lack = mem_alloc((f->count + 1) * sizeof *f->lack);
     for (size_t i = 0; i < f->columns.count; i++) {
         if (!expr_reads(f->expr, i)) continue;
         f->want[f->wanted] = &f->columns.list[i];
@@ -183,6 +198,32 @@ static int judge_rows(struct filter *f, struct worker *w, struct batch *b, struc
     return rc < 0 ? rc : 0;
 }
 
+/* A score that was made for some partitions only is an oversight; a field of the metadata that
+ * some lack is not. */
+static void note_lacks(struct filter *f, const struct batch *b, int64_t index)
+{
+    pthread_mutex_lock(&f->lock);
+    for (size_t k = 0; k < f->wanted; k++) {
+        struct lack *l = &f->lack[k];
+        if (f->want[k]->from != SIDE_SCORES || !batch_lacks(b, k)) continue;
+        if (!l->parts++ || index < l->first) l->first = index;
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void tell_lacks(const struct filter *f)
+{
+    for (size_t k = 0; k < f->wanted; k++) {
+        const struct lack *l = &f->lack[k];
+        char more[48] = "";
+        if (!l->parts) continue;
+        if (l->parts > 1) snprintf(more, sizeof more, " (and %lld more)", (long long)l->parts - 1);
+        log_warn("partition %lld%s has no %s: there rows count as without a value; run darkroom "
+                 "score with that head",
+                 (long long)sidecars_number(f->sidecars, l->first), more, f->want[k]->name);
+    }
+}
+
 static int judge(struct filter *f, struct worker *w, int64_t index, struct sweep_part *part)
 {
     struct batch *b = NULL;
@@ -192,6 +233,7 @@ static int judge(struct filter *f, struct worker *w, int64_t index, struct sweep
     if (!rows) return 0;
     memset(w->tally, 0, expr_rules(f->expr) * sizeof *w->tally);
     int rc = batch_open(&b, f->sidecars, index, f->want, f->wanted);
+    if (!rc) note_lacks(f, b, index);
     if (!rc && f->similarity) rc = similarity_open(&s, f->sidecars, index);
     if (!rc && part) rc = keep_open(&keep, f, part);
     if (!rc) rc = judge_rows(f, w, b, &s, keep, part);
@@ -320,6 +362,7 @@ static void tell(const struct filter *f)
         sweep_summary(&f->sweep, more.p);
     }
     if (f->o->dry_run || !f->o->common.quiet) filter_show(f);
+    tell_lacks(f);
     if (f->rows && !f->kept)
         log_warn("no row passes %s: nothing is kept",
                  expr_rules(f->expr) == 1 ? "the rule" : "all rules");
@@ -336,6 +379,7 @@ static void release(struct filter *f)
     free(f->known);
     free(f->want);
     free(f->want_at);
+    free(f->lack);
     free(f->tally);
     pthread_mutex_destroy(&f->lock);
 }

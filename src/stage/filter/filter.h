@@ -26,7 +26,10 @@ struct filter {
     size_t count;
     const struct column_info **want; /* columns that rules read */
     size_t *want_at, wanted;         /* their places in known */
-    int similarity;                  /* do rules read clip_similarity? */
+    struct lack {
+        int64_t parts, first; /* partitions without it, and one of them */
+    } * lack;                 /* [wanted] of scores, which every partition should have */
+    int similarity;           /* do rules read clip_similarity? */
 
     struct sweep sweep;
     pthread_mutex_t lock;

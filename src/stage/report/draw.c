@@ -79,6 +79,7 @@ static void draw_head(struct str *out, const struct report *r)
                                                         : " partitions are not embedded yet");
         page_fact(out, s.p);
     }
+    for (size_t i = 0; i < r->words.count; i++) page_fact(out, r->words.list[i]);
     page_nav(out);
     for (size_t i = 0; i < sizeof links / sizeof *links; i++)
         page_link(out, links[i][0], links[i][1]);

@@ -24,6 +24,7 @@ struct report {
     int64_t *first; /* [partitions+1] number of a partition's first row */
     uint8_t *only;  /* [partitions] walk these alone; NULL: all */
     int64_t rows;
+    struct names words; /* what was left out, and why */
 
     /* tally.c */
     int64_t seen, errors;
@@ -63,6 +64,8 @@ struct report {
 /* walk.c: the place, its columns, which files it has. */
 int report_open(struct report *r, const char *url);
 void report_close(struct report *r); /* also after an error of report_open */
+/* A sentence about what was left out, for the terminal and for the page. */
+void report_say(struct report *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* walk.c: rows of some columns, batch by batch, over all partitions. col[k] is NULL where the
  * partition lacks that file. */
@@ -81,13 +84,13 @@ int row_named(const struct rows *rows, size_t column, size_t i, const char *name
 int column_number(double *out, const struct column *c, size_t i);
 int64_t report_row(const struct report *r, int64_t part, int64_t row); /* counted over the place */
 
-int report_tally(struct report *r);         /* tally.c */
-int report_measure(struct report *r);       /* measure.c */
-int report_groups(struct report *r);        /* groups.c; before the tally */
-int dedup_finished(const struct report *r); /* groups.c: has it left tables that can be believed? */
-int report_pairs(struct report *r);         /* pairs.c; when groups and measures are known */
-int report_faults(struct report *r);        /* faults.c */
-void report_times(struct report *r);        /* times.c */
+int report_tally(struct report *r);   /* tally.c */
+int report_measure(struct report *r); /* measure.c */
+int report_groups(struct report *r);  /* groups.c; before the tally */
+int dedup_finished(struct report *r); /* groups.c: are there tables to be believed? asked once */
+int report_pairs(struct report *r);   /* pairs.c; when groups and measures are known */
+int report_faults(struct report *r);  /* faults.c */
+void report_times(struct report *r);  /* times.c */
 int report_add_shot(struct report *r, int64_t part, int64_t row); /* its number, or -1 */
 int report_shots(struct report *r);                               /* shots.c */
 void report_draw(struct str *out, const struct report *r);        /* draw.c */

@@ -81,13 +81,28 @@ static void size_clusters(struct report *r)
     }
 }
 
-/* Rows that export's receipts count; -1 when nothing was exported. */
+/* Verdicts on a part of the rows say nothing about the whole. */
+static int filter_finished(struct report *r)
+{
+    int64_t without = 0;
+    for (int64_t i = 0; i < sidecars_count(r->sidecars); i++)
+        without += sidecars_rows(r->sidecars, i) > 0 && !(r->has[i] >> SIDE_KEEP & 1);
+    if (!without || !sidecars_run(r->sidecars, SIDE_KEEP)) return !without;
+    if (!sidecars_stale(r->sidecars, SIDE_KEEP))
+        report_say(r, "filter is left out: %lld partition%s not judged yet; run it to its end",
+                   (long long)without, without == 1 ? " is" : "s are");
+    return 0;
+}
+
+/* Rows that export's receipts count; -1 when nothing was exported. What lies in an export itself
+ * is how it was made, and tells of no other. */
 static int64_t count_exported(struct report *r)
 {
     struct place *p = sidecars_place(r->sidecars);
     struct run run = {0};
     int64_t n = -1;
-    if (place_exists(p, "_darkroom/export/run.json", NULL) && !run_load(&run, p, "export")) {
+    if (place_exists(p, "_darkroom/export/run.json", NULL) && !run_load(&run, p, "export") &&
+        run_get(&run, "out")) {
         const char *text = run_get(&run, "partitions");
         int64_t parts = text ? strtoll(text, NULL, 10) : 0;
         n = 0;
@@ -101,6 +116,23 @@ static int64_t count_exported(struct report *r)
     }
     run_release(&run);
     return n;
+}
+
+/* An export of other rows than those that are left now is not their next step. */
+static void look_at_export(struct report *r)
+{
+    struct run run = {0};
+    r->exported = count_exported(r);
+    if (r->exported < 0 || run_load(&run, sidecars_place(r->sidecars), "export")) return;
+    const char *samples = run_get(&run, "samples");
+    if (samples && strtoll(samples, NULL, 10) != r->left) {
+        report_say(r,
+                   "the export is left out: it was made of %s samples, and now %lld are left; run "
+                   "darkroom export again",
+                   samples, (long long)r->left);
+        r->exported = -1;
+    }
+    run_release(&run);
 }
 
 /* A column of ours by name and type; -1 when it is not there, else its place in the list. */
@@ -120,13 +152,16 @@ int report_tally(struct report *r)
     size_t n = 0;
     count_receipts(r);
     rules_load(&r->rules, sidecars_run(r->sidecars, SIDE_KEEP));
-    t.keep = want(r, list, &n, "keep", SIDE_KEEP, COLUMN_BOOL);
-    t.reason = want(r, list, &n, "reason", SIDE_KEEP, COLUMN_STRING);
+    t.keep = t.reason = -1;
+    if (filter_finished(r)) {
+        t.keep = want(r, list, &n, "keep", SIDE_KEEP, COLUMN_BOOL);
+        t.reason = want(r, list, &n, "reason", SIDE_KEEP, COLUMN_STRING);
+    }
     t.cluster = want(r, list, &n, "nearest_cent", SIDE_ASSIGN, COLUMN_INT);
     r->has_keep = t.keep >= 0;
     r->has_assign = t.cluster >= 0;
-    r->exported = count_exported(r);
     int rc = report_walk(r, list, n, tally_rows, &t);
+    if (!rc) look_at_export(r);
     size_clusters(r);
     return rc;
 }

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const products[] = {"embed",       "score",     "filter", "dedup-clusters",
-                                       "dedup-pairs", "dedup-eps", "export"};
+static const char *const products[] = {"embed",          "score",       "filter",
+                                       "dedup-clusters", "dedup-pairs", "dedup-eps"};
 
 static double number(const struct json *j, const char *key)
 {
@@ -33,9 +33,8 @@ static void add_task(struct timing *t, const struct json *j)
     if (strcmp(state, "done") || !t->state[0]) snprintf(t->state, sizeof t->state, "%s", state);
 }
 
-static void read_product(struct report *r, const char *product)
+static void read_product(struct report *r, struct place *p, const char *product)
 {
-    struct place *p = sidecars_place(r->sidecars);
     struct timing t = {.product = product};
     struct names n = {0};
     struct str folder = {0}, name = {0}, text = {0};
@@ -59,7 +58,22 @@ static void read_product(struct report *r, const char *product)
     names_release(&n);
 }
 
+/* Export lives in the folder it writes to, which the note in the place names. */
+static void read_export(struct report *r)
+{
+    struct run run = {0};
+    struct place *p = sidecars_place(r->sidecars), *out;
+    if (place_exists(p, "_darkroom/export/run.json", NULL) && !run_load(&run, p, "export") &&
+        run_get(&run, "out") && !place_open(&out, run_get(&run, "out"), 0)) {
+        read_product(r, out, "export");
+        place_close(out);
+    }
+    run_release(&run);
+}
+
 void report_times(struct report *r)
 {
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++) read_product(r, products[i]);
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        read_product(r, sidecars_place(r->sidecars), products[i]);
+    read_export(r);
 }

@@ -1,10 +1,12 @@
 /* walk.c - the rows of a place in order. A partition that lacks a file (not scored yet, or of an
  * older run) is walked all the same: its columns are absent, not wrong. */
 #include "stage/report/report.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +26,40 @@ static void look_around(struct report *r)
     r->rows = r->first[n];
 }
 
+void report_say(struct report *r, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    log_warn("%s", text);
+    names_add(&r->words, text);
+}
+
+/* Scores of other pictures are as good as none, but that must be said. */
+static void say_stale(struct report *r)
+{
+    static const struct {
+        enum sidecar kind;
+        const char *what, *verb;
+    } kinds[] = {{SIDE_SCORES, "scores", "score"}, {SIDE_KEEP, "verdicts of filter", "filter"}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        int64_t n = sidecars_stale(r->sidecars, kinds[k].kind);
+        if (n)
+            report_say(r,
+                       "the %s of %lld partition%s were made from other files than those here and "
+                       "are left out; run darkroom %s again",
+                       kinds[k].what, (long long)n, n == 1 ? "" : "s", kinds[k].verb);
+    }
+}
+
 int report_open(struct report *r, const char *url)
 {
     int rc = sidecars_open(&r->sidecars, url);
     if (!rc) rc = columns_load(&r->columns, r->sidecars);
     if (!rc) look_around(r);
+    if (!rc) say_stale(r);
     return rc;
 }
 
@@ -36,6 +67,7 @@ void report_close(struct report *r)
 {
     free(r->has);
     free(r->first);
+    names_release(&r->words);
     columns_release(&r->columns);
     sidecars_close(r->sidecars);
 }
