@@ -446,7 +446,11 @@ def test_more_clusters_than_rows(tmp_path):
     assert not (place / "_darkroom").exists()  # nothing to be forced away next time
     r = dedup(place, "--clusters", 50000, "--lower-clusters", "--strict", check=2)
     r = dedup(place, "--clusters", 50000, "--lower-clusters")
-    assert "lowered to 30" in r.stderr and np.load(place / "dedup/centroids.npy").shape == (30, 4)
+    assert "50000 clusters for 30 rows: lowered to 2" in r.stderr
+    assert np.load(place / "dedup/centroids.npy").shape == (2, 4)  # as if not asked: 30 clusters would compare nothing
+    default = retrieval(tmp_path / "default", [np.random.default_rng(0).normal(size=(30, 4))])
+    dedup(default)
+    assert assign(place) == assign(default)
     assert "nothing was computed again" in dedup(place, "--clusters", 50000, "--lower-clusters").stderr
     assert table(dedup(retrieval(tmp_path / "q", [np.eye(4)]), "--clusters", 4)) == {0.01: (4, 0)}
 
@@ -559,6 +563,19 @@ def test_eps_that_is_a_similarity(tmp_path):
     assert "distance" not in dedup(place, "--eps", 0.5).stderr
 
 
+def test_eps_that_is_a_similarity_in_greedy_order(tmp_path):
+    x = np.abs(np.random.default_rng(14).normal(size=(200, 8)))
+    x[150:] = x[:50] * 2
+    place = retrieval(tmp_path / "p", [x])
+    r = dedup(place, "--clusters", 3, "--order", "greedy", "--eps", "0.95,0.05")
+    said = table(r)
+    assert said[0.95][0] < 20 < said[0.05][1] < 200
+    assert f"as the guide runs (eps 0.95, mask inverted) {said[0.95][1]}; mask repaired {said[0.95][0]}; " \
+        f"eps repaired (0.05) {said[0.05][1]}; both repaired {said[0.05][0]}" in r.stderr
+    again = dedup(place, "--eps", 0.95)
+    assert f"both repaired {said[0.05][0]}" in again.stderr and table(again) == {0.95: said[0.95]}
+
+
 @pytest.mark.parametrize("args, words", [
     (["--eps", "1.5"], "from 0 to 1"), (["--eps", "x"], "takes a number"), (["--similarity", "-1"], "from 0 to 1"),
     (["--eps", "0.1", "--similarity", "0.9"], "give one of them"), (["--clusters", "-3"], "--clusters must be"),
@@ -623,7 +640,12 @@ def test_sidecars_that_do_not_fit(tmp_path):
     r = dedup(a, check=4)
     assert "of 3 numbers" in r.stderr and "of 4" in r.stderr
     b = retrieval(tmp_path / "rows", [rng.normal(size=(5, 4))], {"key": [list("abcd")]})
-    assert "5" in dedup(b, check=4).stderr
+    r = dedup(b, check=4)
+    assert "has 4 rows" in r.stderr and "5" in r.stderr
+    assert "k-means" not in r.stderr and not (b / "dedup").exists()  # before the work, not after it
+    c = retrieval(tmp_path / "kept", [rng.normal(size=(5, 4))])
+    with_keep(c, [4], [True] * 4)
+    assert "k-means" not in dedup(c, "--kept-only", check=4).stderr and not (c / "dedup").exists()
     assert dedup(tmp_path / "nowhere", check=4)
     (tmp_path / "empty").mkdir()
     assert "no embeddings" in dedup(tmp_path / "empty", check=4).stderr

@@ -56,7 +56,7 @@ static const struct opt options[] = {
     {"eps-thresholds", NULL, 0, OPT_LIST, AT(thresholds), NULL, "E[,E...]",
      "more values for the table", 0},
     {"lower-clusters", NULL, 0, OPT_FLAG, AT(lower_clusters), NULL, NULL,
-     "more clusters than rows: take as many as there are rows, with a warning", 0},
+     "more clusters than rows: take the default number instead, with a warning", 0},
     {"force-new-run", NULL, 0, OPT_FLAG, AT(force_new_run), NULL, NULL,
      "replace clusters and pairs that were made with other options", 0},
     OPT_END};
