@@ -300,6 +300,28 @@ def test_dry_run_first_keeps_clusters_and_pairs(demo, tmp_path):
     assert table(r) == table(dedup(place, "--eps", "0.01,0.05"))
 
 
+def test_dry_run_takes_no_result_away(demo, tmp_path):
+    place = tmp_path / "p"
+    shutil.copytree(demo, place)
+    dedup(place, "--clusters", 3, "--order", "greedy", "--eps", 0.05)
+    before = tree(place)
+    said = table(dedup(place, "--eps", "0.001,0.05,0.2", "--dry-run"))
+    assert tree(place) == before and said[0.05][1] == len(listed(place, "removed")["id"]) and said[0.2][1] > said[0.001][1]
+    for args in (["--clusters", 5], ["--order", "collapse"]):
+        r = dedup(place, *args, "--dry-run", "--force-new-run", check=7)
+        assert "--dry-run replaces nothing" in r.stderr and tree(place) == before
+    assert table(dedup(place, "--eps", "0.001,0.05,0.2")) == said  # so it was no guess
+    easy = table(dedup(place, "--keep", "easy", "--eps", 0.2, "--dry-run", "--force-new-run"))
+    assert table(dedup(place, "--keep", "easy", "--eps", 0.2, "--force-new-run")) == easy
+    dedup(place, "--order", "collapse", "--force-new-run", "--eps", 0.05)
+    before = tree(place)
+    assert table(dedup(place, "--order", "greedy", "--eps", "0.2", "--dry-run", "--force-new-run"))[0.2] == \
+        table(dedup(place, "--keep", "easy", "--order", "greedy", "--eps", "0.2", "--dry-run", "--force-new-run"))[0.2] == easy[0.2]
+    assert tree(place) == before
+    dedup(place, "--dry-run", "--force-new-run")  # nothing differs
+    assert tree(place) == before
+
+
 @pytest.mark.parametrize("args, env", [(["--threads", "1"], {}), (["--threads", "5"], {}), (["--memory", "1M"], {}),
                                        ([], {"DARKROOM_ISA": "plain"}), ([], {"DARKROOM_ISA": "avx2"})])
 def test_same_bytes(demo, tmp_path, args, env):

@@ -156,10 +156,10 @@ static int check_clusters(const struct fitting *f, int64_t *clusters, int warn)
                      (long long)asked, (long long)good, (long long)*clusters);
         return 0;
     }
-    return err_set(
-        ERR_USAGE, "%lld clusters, but only %lld rows to cluster%s; --clusters %lld would suit",
-        (long long)asked, (long long)good, d->o->kept_only ? " that passed the filter" : "",
-        (long long)*clusters);
+    return err_set(ERR_USAGE,
+                   "%lld clusters, but only %lld rows to cluster%s; --clusters %lld would suit",
+                   (long long)asked, (long long)good,
+                   d->o->kept_only ? " that passed the filter" : "", (long long)*clusters);
 }
 
 /* ---- checkpoints ---- */
@@ -467,6 +467,9 @@ static int claim(struct fitting *f)
     if (!d->set.clusters) rc = choose_clusters(f);
     settings_of_clusters(&f->run, &d->set, d->o);
     run_add(&f->run, "device", d->device->kind);
+    if (!rc && d->o->dry_run && d->o->force_new_run &&
+        product_stands(&f->run, d->place, DEDUP_CLUSTERS))
+        rc = product_refuse_dry_run(d, DEDUP_CLUSTERS);
     if (!rc && (!there || d->o->force_new_run)) {
         rc = check_task(d);
         if (!rc) rc = choose_rows(f);

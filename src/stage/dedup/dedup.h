@@ -82,7 +82,8 @@ struct dedup {
     int64_t live_rows;
     const char *phase; /* what dedup_progress tells of, since when, and from which share on */
     double phase_began, phase_share;
-    int64_t redone; /* products that had to be made */
+    int64_t redone;  /* products that had to be made */
+    int other_pairs; /* those of the place are not of these options: a dry run left them alone */
 };
 
 /* The steps, each in a file of its name. */
@@ -114,6 +115,9 @@ int product_done(struct receipt *out, struct place *p, const char *product, cons
                  const struct receipt_files *inputs, int64_t partition, int64_t partitions);
 int product_claim(struct run *run, struct dedup *d, const char *product, int64_t partitions,
                   enum run_mode mode);
+/* Is it there with other options, and do finished lists stand on it? A dry run leaves it alone. */
+int product_stands(const struct run *run, struct place *p, const char *product);
+int product_refuse_dry_run(const struct dedup *d, const char *product); /* ERR_STALE */
 /* Begin a receipt: what stood there before is gone. */
 int product_begin(struct receipt *out, struct place *p, const char *product, const struct run *run,
                   const struct receipt_files *inputs, int64_t partition, int64_t partitions);

@@ -48,6 +48,11 @@ int eps_count(struct eps_table *t, struct dedup *d, const double *eps, int count
         t->eps[e] = eps[e];
         limit[e] = pairs_limit(eps[e]);
     }
+    if (d->other_pairs) {
+        t->total = d->found.good;
+        t->count = count;
+        return greedy_count(d, eps, count, t->removed);
+    }
     for (int64_t i = 0; i < sidecars_count(d->sidecars) && !rc; i++)
         if (sidecars_rows(d->sidecars, i) > 0) rc = count_part(t, d, limit, i);
     if (!rc && t->total != d->found.good)
