@@ -534,6 +534,22 @@ def test_kept_only(tmp_path):
     assert [i for i, n in enumerate(assign(place)["nearest_cent"]) if n is not None] == [i for i in range(120) if not keep[i]]
 
 
+def test_filtered_but_all_rows(tmp_path):
+    place = retrieval(tmp_path / "p", [np.random.default_rng(2).normal(size=(20, 4)), np.eye(4)])
+    assert "--kept-only" not in dedup(place).stderr  # no filter, or before it
+    with_keep(place, [20, 4], [bool(i % 3) for i in range(24)])
+    assert "--kept-only" not in dedup(place).stderr  # nothing was computed
+    r = dedup(place, "--seed", 1, "--force-new-run")
+    assert r.stderr.count("with --kept-only only those that passed") == 1
+    assert "--kept-only" in dedup(place, "--eps", 0.3).stderr
+    assert "with --kept-only" not in dedup(place, "--kept-only", "--force-new-run").stderr
+    half = retrieval(tmp_path / "half", [np.eye(4), np.eye(4)])
+    with_keep(half, [4, 4], [True] * 8)
+    (half / "keep/keep_1.parquet").unlink()
+    (half / "_darkroom/filter/1.json").unlink()
+    assert "--kept-only" not in dedup(half).stderr  # the filter is not finished
+
+
 def test_filter_that_keeps_nothing(tmp_path):
     place = retrieval(tmp_path / "p", [np.ones((5, 3))])
     with_keep(place, [5], [False] * 5)

@@ -365,6 +365,7 @@ static int make(struct fitting *f)
     int64_t clusters = 0;
     int rc = choose_rows(f);
     if (!rc) rc = check_clusters(f, &clusters, 1);
+    if (!rc) dedup_warn_of_filter(d);
     if (!rc) dedup_begin(d, DEDUP_CLUSTERS);
     if (!rc && clusters) rc = fit(f, clusters);
     if (!rc) rc = product_begin(&r, d->place, DEDUP_CLUSTERS, &f->run, &f->inputs, 0, 1);

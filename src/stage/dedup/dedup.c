@@ -66,6 +66,19 @@ int dedup_open_rows(struct dedup *d)
     return d->rows.part ? 0 : rowset_open(&d->rows, d->sidecars, d->memory / 2);
 }
 
+void dedup_warn_of_filter(struct dedup *d)
+{
+    const struct sidecars *s = d->sidecars;
+    int finished = sidecars_any(s, SIDE_KEEP);
+    for (int64_t i = 0; i < sidecars_count(s) && finished; i++)
+        finished = sidecars_rows(s, i) <= 0 || sidecars_has(s, SIDE_KEEP, i);
+    if (d->o->kept_only || d->warned || !finished) return;
+    d->warned = 1;
+    log_warn("%s is filtered, but all rows are compared: an image that passed may go as the "
+             "duplicate of one that did not; with --kept-only only those that passed are compared",
+             place_url(d->place));
+}
+
 void failure_note(struct failure *f, int rc)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -202,6 +215,7 @@ static int steps(struct dedup *d, const char *url)
     rc = open_again(d, url);
     if (!rc) rc = dedup_eps(d);
     if (!rc && d->o->layout == LAYOUT_AS_NEMO && !d->o->dry_run) rc = dedup_nemo(d);
+    if (!rc && d->redone) dedup_warn_of_filter(d);
     if (!rc && !d->redone) log_info("nothing was computed again");
     return rc;
 }

@@ -83,6 +83,7 @@ struct dedup {
     const char *phase; /* what dedup_progress tells of, since when, and from which share on */
     double phase_began, phase_share;
     int64_t redone;  /* products that had to be made */
+    int warned;      /* of the filter */
     int other_pairs; /* those of the place are not of these options: a dry run left them alone */
 };
 
@@ -93,6 +94,8 @@ int dedup_eps(struct dedup *d);
 int dedup_nemo(struct dedup *d);
 
 int dedup_open_rows(struct dedup *d);
+/* Once, when something is computed: all rows are compared, although a filter has dropped some. */
+void dedup_warn_of_filter(struct dedup *d);
 void dedup_begin(struct dedup *d, const char *product); /* of a step that takes its time */
 /* A line of progress (share < 0: it is not known), the live file now and then, and ERR_STOPPED when
  * a signal has come. */
