@@ -408,6 +408,29 @@ def test_layout_nemo(demo, tmp_path):
     darkroom("verify", place, check=0)
 
 
+@pytest.mark.parametrize("args", [["--clusters", 4], ["--eps", 0.2], ["--keep", "easy"]])
+def test_layout_nemo_does_not_outlive_its_result(demo, tmp_path, args):
+    place = tmp_path / "p"
+    shutil.copytree(demo, place)
+    dedup(place, "--clusters", 1, "--eps", 0.05, "--layout", "nemo")
+    files = lambda: [f for f in (place / "dedup/nemo").rglob("*") if f.is_file()]
+    made = files()
+    dedup(place, "--eps", "0.05,0.3")  # one more row in the table: the same result
+    assert made and files() == made and "dedup-nemo: 1 of 1" in darkroom("status", place).stdout
+    before = tree(place)
+    dedup(place, "--eps", "0.3", "--dry-run")
+    assert tree(place) == before
+    assert "dedup/nemo" in dedup(place, *args, "--force-new-run").stderr
+    assert not files() and "dedup-nemo" not in darkroom("status", place).stdout
+    assert "dedup-nemo" not in darkroom("verify", place, check=0).stdout
+    dedup(place, "--layout", "nemo")
+    fresh = tmp_path / "fresh"
+    shutil.copytree(demo, fresh)
+    options = {"--clusters": 1, "--eps": 0.05, args[0]: args[1]}
+    dedup(fresh, *(x for o in options.items() for x in o), "--layout", "nemo")
+    assert tree(place) == tree(fresh) and files()
+
+
 # ---- rows that cannot be compared ----
 
 def test_quarantine(tmp_path):

@@ -136,11 +136,12 @@ static void plan(struct assigning *a)
     }
 }
 
-/* From here on the lists of the last eps are not those of the sidecars any more. */
+/* From here on the lists of the last eps, and NeMo's, are not those of the sidecars any more. */
 static int write_all(struct assigning *a)
 {
     struct dedup *d = a->p->d;
     int rc = receipt_remove(d->place, DEDUP_EPS, 0, 1);
+    if (!rc) rc = receipt_remove(d->place, DEDUP_NEMO, 0, 1);
     if (!rc) rc = gather(&a->results, a->p);
     if (!rc) pool_for(d->pool, a->count, one_part, a);
     if (!rc) rc = failure_end(&a->failure);

@@ -213,6 +213,7 @@ static int steps(struct dedup *d, const char *url)
     if (!rc) rc = dedup_pairs(d);
     if (rc || d->task.count > 1) return rc;
     rc = open_again(d, url);
+    if (!rc && !d->o->dry_run) rc = dedup_drop_nemo(d);
     if (!rc) rc = dedup_eps(d);
     if (!rc && d->o->layout == LAYOUT_AS_NEMO && !d->o->dry_run) rc = dedup_nemo(d);
     if (!rc && d->redone) dedup_warn_of_filter(d);

@@ -92,6 +92,8 @@ int dedup_clusters(struct dedup *d);
 int dedup_pairs(struct dedup *d);
 int dedup_eps(struct dedup *d);
 int dedup_nemo(struct dedup *d);
+/* Remove the files of an earlier --layout nemo, unless they say what this run says. */
+int dedup_drop_nemo(struct dedup *d);
 
 int dedup_open_rows(struct dedup *d);
 /* Once, when something is computed: all rows are compared, although a filter has dropped some. */
