@@ -252,6 +252,26 @@ static int write_all(struct copying *c)
     return rc;
 }
 
+/* A file, and the folder it alone was in. */
+static int remove_alone(struct place *p, struct str *name)
+{
+    int rc = place_remove(p, name->p);
+    *strrchr(name->p, '/') = 0;
+    return rc ? rc : place_remove_folder(p, name->p);
+}
+
+/* Innermost first. */
+static int remove_folders(struct place *p)
+{
+    static const char *const folder[] = {FOLDER "embs_by_nearest_center",
+                                         FOLDER "semdedup_pruning_tables",
+                                         "dedup/nemo/clustering_results", "dedup/nemo"};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof folder / sizeof *folder && !rc; i++)
+        rc = place_remove_folder(p, folder[i]);
+    return rc;
+}
+
 /* Files of an earlier layout would be taken for ours: NeMo reads whatever is in the folder.
  * run.json goes last: it says which files there may be. */
 static int remove_old(struct dedup *d, const struct run *old)
@@ -262,17 +282,18 @@ static int remove_old(struct dedup *d, const struct run *old)
     int rc = receipt_remove(d->place, DEDUP_NEMO, 0, 1);
     for (int64_t k = 0; k < n && !rc; k++) {
         name_rows(&name, k);
-        rc = place_remove(d->place, name.p);
+        rc = remove_alone(d->place, &name);
         name_table(&name, k);
         if (!rc) rc = place_remove(d->place, name.p);
     }
     if (eps && !strchr(eps, '/')) {
         name_ids(&name, eps);
-        if (!rc) rc = place_remove(d->place, name.p);
+        if (!rc) rc = remove_alone(d->place, &name);
         name_summary(&name, eps);
         if (!rc) rc = place_remove(d->place, name.p);
     }
     if (!rc) rc = place_remove(d->place, CENTROIDS);
+    if (!rc) rc = remove_folders(d->place);
     if (!rc) rc = place_remove(d->place, RUN);
     str_release(&name);
     return rc;
