@@ -167,6 +167,15 @@ int place_remove(struct place *p, const char *name)
     return rc;
 }
 
+int place_remove_folder(struct place *p, const char *name)
+{
+    char *path = path_of(p, name);
+    int left = rmdir(path) && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST;
+    int rc = left ? fail_output(path) : 0;
+    free(path);
+    return rc;
+}
+
 int place_list(struct place *p, const char *folder, struct names *out)
 {
     char *path = path_of(p, folder);

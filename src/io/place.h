@@ -25,6 +25,9 @@ int place_map(struct place *p, const char *name, struct file_map *out);
 int place_fd(struct place *p, const char *name, int *fd);
 int place_remove(struct place *p, const char *name); /* 0 also when it was not there */
 
+/* An empty folder goes; one that is not empty, or not there, is left as it is. */
+int place_remove_folder(struct place *p, const char *name);
+
 /* Is it a name inside a place: relative, no empty or ".." part? For names read from files. */
 int place_name_ok(const char *name);
 

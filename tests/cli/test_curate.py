@@ -142,7 +142,9 @@ def test_it_is_the_verbs_one_by_one(tmp_path, pictures):
 
 def test_dedup_first(tmp_path, pictures):
     yaml = write(tmp_path, SMALL)
-    darkroom("curate", yaml, pictures, tmp_path / "p", "--dedup-first", check=0)
+    for _ in range(2):
+        r = darkroom("curate", yaml, pictures, tmp_path / "p", "--dedup-first", check=0)
+        assert "--kept-only" not in r.stderr  # all rows are meant
     assert len(pq.read_table(tmp_path / "p/dedup/removed.parquet")) >= 20  # all copies, filtered or not
     darkroom("curate", yaml, pictures, tmp_path / "q", check=0)
     kept = columns(tmp_path / "q", "keep", "keep")[0]

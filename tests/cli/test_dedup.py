@@ -300,6 +300,28 @@ def test_dry_run_first_keeps_clusters_and_pairs(demo, tmp_path):
     assert table(r) == table(dedup(place, "--eps", "0.01,0.05"))
 
 
+def test_dry_run_takes_no_result_away(demo, tmp_path):
+    place = tmp_path / "p"
+    shutil.copytree(demo, place)
+    dedup(place, "--clusters", 3, "--order", "greedy", "--eps", 0.05)
+    before = tree(place)
+    said = table(dedup(place, "--eps", "0.001,0.05,0.2", "--dry-run"))
+    assert tree(place) == before and said[0.05][1] == len(listed(place, "removed")["id"]) and said[0.2][1] > said[0.001][1]
+    for args in (["--clusters", 5], ["--order", "collapse"]):
+        r = dedup(place, *args, "--dry-run", "--force-new-run", check=7)
+        assert "--dry-run replaces nothing" in r.stderr and tree(place) == before
+    assert table(dedup(place, "--eps", "0.001,0.05,0.2")) == said  # so it was no guess
+    easy = table(dedup(place, "--keep", "easy", "--eps", 0.2, "--dry-run", "--force-new-run"))
+    assert table(dedup(place, "--keep", "easy", "--eps", 0.2, "--force-new-run")) == easy
+    dedup(place, "--order", "collapse", "--force-new-run", "--eps", 0.05)
+    before = tree(place)
+    assert table(dedup(place, "--order", "greedy", "--eps", "0.2", "--dry-run", "--force-new-run"))[0.2] == \
+        table(dedup(place, "--keep", "easy", "--order", "greedy", "--eps", "0.2", "--dry-run", "--force-new-run"))[0.2] == easy[0.2]
+    assert tree(place) == before
+    dedup(place, "--dry-run", "--force-new-run")  # nothing differs
+    assert tree(place) == before
+
+
 @pytest.mark.parametrize("args, env", [(["--threads", "1"], {}), (["--threads", "5"], {}), (["--memory", "1M"], {}),
                                        ([], {"DARKROOM_ISA": "plain"}), ([], {"DARKROOM_ISA": "avx2"})])
 def test_same_bytes(demo, tmp_path, args, env):
@@ -386,6 +408,29 @@ def test_layout_nemo(demo, tmp_path):
     darkroom("verify", place, check=0)
 
 
+@pytest.mark.parametrize("args", [["--clusters", 4], ["--eps", 0.2], ["--keep", "easy"]])
+def test_layout_nemo_does_not_outlive_its_result(demo, tmp_path, args):
+    place = tmp_path / "p"
+    shutil.copytree(demo, place)
+    dedup(place, "--clusters", 1, "--eps", 0.05, "--layout", "nemo")
+    files = lambda: [f for f in (place / "dedup/nemo").rglob("*") if f.is_file()]
+    made = files()
+    dedup(place, "--eps", "0.05,0.3")  # one more row in the table: the same result
+    assert made and files() == made and "dedup-nemo: 1 of 1" in darkroom("status", place).stdout
+    before = tree(place)
+    dedup(place, "--eps", "0.3", "--dry-run")
+    assert tree(place) == before
+    assert "dedup/nemo" in dedup(place, *args, "--force-new-run").stderr
+    assert not (place / "dedup/nemo").exists() and "dedup-nemo" not in darkroom("status", place).stdout
+    assert "dedup-nemo" not in darkroom("verify", place, check=0).stdout
+    dedup(place, "--layout", "nemo")
+    fresh = tmp_path / "fresh"
+    shutil.copytree(demo, fresh)
+    options = {"--clusters": 1, "--eps": 0.05, args[0]: args[1]}
+    dedup(fresh, *(x for o in options.items() for x in o), "--layout", "nemo")
+    assert tree(place) == tree(fresh) and files()
+
+
 # ---- rows that cannot be compared ----
 
 def test_quarantine(tmp_path):
@@ -446,7 +491,11 @@ def test_more_clusters_than_rows(tmp_path):
     assert not (place / "_darkroom").exists()  # nothing to be forced away next time
     r = dedup(place, "--clusters", 50000, "--lower-clusters", "--strict", check=2)
     r = dedup(place, "--clusters", 50000, "--lower-clusters")
-    assert "lowered to 30" in r.stderr and np.load(place / "dedup/centroids.npy").shape == (30, 4)
+    assert "50000 clusters for 30 rows: lowered to 2" in r.stderr
+    assert np.load(place / "dedup/centroids.npy").shape == (2, 4)  # as if not asked: 30 clusters would compare nothing
+    default = retrieval(tmp_path / "default", [np.random.default_rng(0).normal(size=(30, 4))])
+    dedup(default)
+    assert assign(place) == assign(default)
     assert "nothing was computed again" in dedup(place, "--clusters", 50000, "--lower-clusters").stderr
     assert table(dedup(retrieval(tmp_path / "q", [np.eye(4)]), "--clusters", 4)) == {0.01: (4, 0)}
 
@@ -508,6 +557,22 @@ def test_kept_only(tmp_path):
     assert [i for i, n in enumerate(assign(place)["nearest_cent"]) if n is not None] == [i for i in range(120) if not keep[i]]
 
 
+def test_filtered_but_all_rows(tmp_path):
+    place = retrieval(tmp_path / "p", [np.random.default_rng(2).normal(size=(20, 4)), np.eye(4)])
+    assert "--kept-only" not in dedup(place).stderr  # no filter, or before it
+    with_keep(place, [20, 4], [bool(i % 3) for i in range(24)])
+    assert "--kept-only" not in dedup(place).stderr  # nothing was computed
+    r = dedup(place, "--seed", 1, "--force-new-run")
+    assert r.stderr.count("with --kept-only only those that passed") == 1
+    assert "--kept-only" in dedup(place, "--eps", 0.3).stderr
+    assert "with --kept-only" not in dedup(place, "--kept-only", "--force-new-run").stderr
+    half = retrieval(tmp_path / "half", [np.eye(4), np.eye(4)])
+    with_keep(half, [4, 4], [True] * 8)
+    (half / "keep/keep_1.parquet").unlink()
+    (half / "_darkroom/filter/1.json").unlink()
+    assert "--kept-only" not in dedup(half).stderr  # the filter is not finished
+
+
 def test_filter_that_keeps_nothing(tmp_path):
     place = retrieval(tmp_path / "p", [np.ones((5, 3))])
     with_keep(place, [5], [False] * 5)
@@ -557,6 +622,19 @@ def test_eps_that_is_a_similarity(tmp_path):
     r = dedup(place, "--eps", 0.95, "--strict", check=2)
     assert "did you mean similarity 0.95, that is eps 0.05?" in r.stderr and tree(place) == before
     assert "distance" not in dedup(place, "--eps", 0.5).stderr
+
+
+def test_eps_that_is_a_similarity_in_greedy_order(tmp_path):
+    x = np.abs(np.random.default_rng(14).normal(size=(200, 8)))
+    x[150:] = x[:50] * 2
+    place = retrieval(tmp_path / "p", [x])
+    r = dedup(place, "--clusters", 3, "--order", "greedy", "--eps", "0.95,0.05")
+    said = table(r)
+    assert said[0.95][0] < 20 < said[0.05][1] < 200
+    assert f"as the guide runs (eps 0.95, mask inverted) {said[0.95][1]}; mask repaired {said[0.95][0]}; " \
+        f"eps repaired (0.05) {said[0.05][1]}; both repaired {said[0.05][0]}" in r.stderr
+    again = dedup(place, "--eps", 0.95)
+    assert f"both repaired {said[0.05][0]}" in again.stderr and table(again) == {0.95: said[0.95]}
 
 
 @pytest.mark.parametrize("args, words", [
@@ -623,7 +701,12 @@ def test_sidecars_that_do_not_fit(tmp_path):
     r = dedup(a, check=4)
     assert "of 3 numbers" in r.stderr and "of 4" in r.stderr
     b = retrieval(tmp_path / "rows", [rng.normal(size=(5, 4))], {"key": [list("abcd")]})
-    assert "5" in dedup(b, check=4).stderr
+    r = dedup(b, check=4)
+    assert "has 4 rows" in r.stderr and "5" in r.stderr
+    assert "k-means" not in r.stderr and not (b / "dedup").exists()  # before the work, not after it
+    c = retrieval(tmp_path / "kept", [rng.normal(size=(5, 4))])
+    with_keep(c, [4], [True] * 4)
+    assert "k-means" not in dedup(c, "--kept-only", check=4).stderr and not (c / "dedup").exists()
     assert dedup(tmp_path / "nowhere", check=4)
     (tmp_path / "empty").mkdir()
     assert "no embeddings" in dedup(tmp_path / "empty", check=4).stderr

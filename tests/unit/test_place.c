@@ -51,6 +51,22 @@ TEST(a_sink_is_invisible_until_committed)
     unmake(p);
 }
 
+TEST(only_empty_folders_go)
+{
+    struct place *p = make();
+    CHECK_INT(place_write(p, "a/b/c", "x", 1), 0);
+    CHECK_INT(place_remove_folder(p, "a/b"), 0);
+    CHECK(place_exists(p, "a/b/c", NULL));
+    CHECK_INT(place_remove(p, "a/b/c"), 0);
+    CHECK_INT(place_remove_folder(p, "a/b"), 0);
+    CHECK_INT(place_remove_folder(p, "a/b"), 0); /* gone already */
+    CHECK_INT(place_remove_folder(p, "a"), 0);
+    CHECK_INT(place_write(p, "a/b/c", "x", 1), 0); /* and made again */
+    CHECK_INT(place_write(p, "f", "x", 1), 0);
+    CHECK_INT(place_remove_folder(p, "f"), ERR_OUTPUT); /* not a folder */
+    unmake(p);
+}
+
 TEST(large_writes_and_patches)
 {
     struct place *p = make();

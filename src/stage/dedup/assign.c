@@ -136,11 +136,12 @@ static void plan(struct assigning *a)
     }
 }
 
-/* From here on the lists of the last eps are not those of the sidecars any more. */
+/* From here on the lists of the last eps, and NeMo's, are not those of the sidecars any more. */
 static int write_all(struct assigning *a)
 {
     struct dedup *d = a->p->d;
     int rc = receipt_remove(d->place, DEDUP_EPS, 0, 1);
+    if (!rc) rc = receipt_remove(d->place, DEDUP_NEMO, 0, 1);
     if (!rc) rc = gather(&a->results, a->p);
     if (!rc) pool_for(d->pool, a->count, one_part, a);
     if (!rc) rc = failure_end(&a->failure);
@@ -192,6 +193,19 @@ static enum run_mode claim_mode(const struct pairing *p)
     return same ? RUN_REPLACE : RUN_KEEP;
 }
 
+/* Greedy counts need no pairs, so a dry run can do without. */
+static int claim(struct pairing *p)
+{
+    struct dedup *d = p->d;
+    enum run_mode mode = claim_mode(p);
+    int replaces = mode == RUN_REPLACE || d->o->force_new_run;
+    if (d->o->dry_run && replaces && product_stands(&p->run, d->place, DEDUP_PAIRS)) {
+        d->other_pairs = d->set.greedy;
+        return d->set.greedy ? 0 : product_refuse_dry_run(d, DEDUP_PAIRS);
+    }
+    return product_claim(&p->run, d, DEDUP_PAIRS, sidecars_count(d->sidecars), mode);
+}
+
 int dedup_pairs(struct dedup *d)
 {
     struct pairing p = {.d = d};
@@ -199,10 +213,9 @@ int dedup_pairs(struct dedup *d)
     settings_of_pairs(&p.run, &d->set);
     run_add(&p.run, "device", d->device->kind);
     int rc = note_inputs(&p);
-    if (!rc)
-        rc = product_claim(&p.run, d, DEDUP_PAIRS, sidecars_count(d->sidecars), claim_mode(&p));
-    if (!rc) plan(&a);
-    if (!rc)
+    if (!rc) rc = claim(&p);
+    if (!rc && !d->other_pairs) plan(&a);
+    if (!rc && !d->other_pairs)
         rc = a.count ? make(&a) : pairing_drop_blocks(&p); /* a killed run may have left them */
     scratch_close(&a.results.best);
     scratch_close(&a.results.score);

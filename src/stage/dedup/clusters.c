@@ -94,11 +94,32 @@ static int count_good(struct fitting *f)
     return rc;
 }
 
+/* Every file that is read later has as many rows as there are embeddings: found out now, not after
+ * the k-means. Only footers are read. */
+static int check_rows(const struct dedup *d)
+{
+    const struct column_info keep = {
+        .name = (char[]){"keep"}, .type = COLUMN_BOOL, .from = SIDE_KEEP};
+    const struct column_info *want[3];
+    size_t count = 0;
+    int rc = 0;
+    if (d->id) want[count++] = d->id;
+    if (d->by) want[count++] = d->by;
+    if (d->o->kept_only) want[count++] = &keep;
+    for (int64_t i = 0; i < d->rows.parts && count && !rc; i++) {
+        struct batch *b = NULL;
+        if (d->rows.part[i].rows) rc = batch_open(&b, d->sidecars, i, want, count);
+        batch_close(b);
+    }
+    return rc;
+}
+
 static int choose_rows(struct fitting *f)
 {
     struct dedup *d = f->d;
     if (f->choice.known) return 0;
     int rc = dedup_open_rows(d);
+    if (!rc) rc = check_rows(d);
     if (rc) return rc;
     rowset_access(&d->rows, ACCESS_IN_ORDER);
     f->choice.count = d->rows.total;
@@ -120,23 +141,25 @@ static int choose_clusters(struct fitting *f)
     return 0;
 }
 
-/* How many centroids there will be: as many as asked for, where there are rows for them. */
+/* How many centroids there will be: as many as asked for, where there are rows for them. A cluster
+ * per row would compare nothing, so lowered means the number that nobody asked for. */
 static int check_clusters(const struct fitting *f, int64_t *clusters, int warn)
 {
     const struct dedup *d = f->d;
     int64_t asked = d->set.clusters, good = f->choice.good;
-    *clusters = asked < good ? asked : good;
+    *clusters = good ? asked : 0;
     if (asked <= good || !good) return 0;
+    *clusters = kmeans_clusters(good);
     if (d->o->lower_clusters && !d->o->strict) {
-        if (!warn) return 0;
-        log_warn("%lld clusters for %lld rows: lowered to %lld; %lld would suit", (long long)asked,
-                 (long long)good, (long long)good, (long long)kmeans_clusters(good));
+        if (warn)
+            log_warn("%lld clusters for %lld rows: lowered to %lld, the default for so many rows",
+                     (long long)asked, (long long)good, (long long)*clusters);
         return 0;
     }
-    return err_set(
-        ERR_USAGE, "%lld clusters, but only %lld rows to cluster%s; --clusters %lld would suit",
-        (long long)asked, (long long)good, d->o->kept_only ? " that passed the filter" : "",
-        (long long)kmeans_clusters(good));
+    return err_set(ERR_USAGE,
+                   "%lld clusters, but only %lld rows to cluster%s; --clusters %lld would suit",
+                   (long long)asked, (long long)good,
+                   d->o->kept_only ? " that passed the filter" : "", (long long)*clusters);
 }
 
 /* ---- checkpoints ---- */
@@ -342,6 +365,7 @@ static int make(struct fitting *f)
     int64_t clusters = 0;
     int rc = choose_rows(f);
     if (!rc) rc = check_clusters(f, &clusters, 1);
+    if (!rc) dedup_warn_of_filter(d);
     if (!rc) dedup_begin(d, DEDUP_CLUSTERS);
     if (!rc && clusters) rc = fit(f, clusters);
     if (!rc) rc = product_begin(&r, d->place, DEDUP_CLUSTERS, &f->run, &f->inputs, 0, 1);
@@ -444,6 +468,9 @@ static int claim(struct fitting *f)
     if (!d->set.clusters) rc = choose_clusters(f);
     settings_of_clusters(&f->run, &d->set, d->o);
     run_add(&f->run, "device", d->device->kind);
+    if (!rc && d->o->dry_run && d->o->force_new_run &&
+        product_stands(&f->run, d->place, DEDUP_CLUSTERS))
+        rc = product_refuse_dry_run(d, DEDUP_CLUSTERS);
     if (!rc && (!there || d->o->force_new_run)) {
         rc = check_task(d);
         if (!rc) rc = choose_rows(f);

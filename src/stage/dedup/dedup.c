@@ -56,7 +56,7 @@ static const struct opt options[] = {
     {"eps-thresholds", NULL, 0, OPT_LIST, AT(thresholds), NULL, "E[,E...]",
      "more values for the table", 0},
     {"lower-clusters", NULL, 0, OPT_FLAG, AT(lower_clusters), NULL, NULL,
-     "more clusters than rows: take as many as there are rows, with a warning", 0},
+     "more clusters than rows: take the default number instead, with a warning", 0},
     {"force-new-run", NULL, 0, OPT_FLAG, AT(force_new_run), NULL, NULL,
      "replace clusters and pairs that were made with other options", 0},
     OPT_END};
@@ -64,6 +64,19 @@ static const struct opt options[] = {
 int dedup_open_rows(struct dedup *d)
 {
     return d->rows.part ? 0 : rowset_open(&d->rows, d->sidecars, d->memory / 2);
+}
+
+void dedup_warn_of_filter(struct dedup *d)
+{
+    const struct sidecars *s = d->sidecars;
+    int finished = sidecars_any(s, SIDE_KEEP);
+    for (int64_t i = 0; i < sidecars_count(s) && finished; i++)
+        finished = sidecars_rows(s, i) <= 0 || sidecars_has(s, SIDE_KEEP, i);
+    if (d->o->kept_only || d->warned || !finished) return;
+    d->warned = 1;
+    log_warn("%s is filtered, but all rows are compared: an image that passed may go as the "
+             "duplicate of one that did not; with --kept-only only those that passed are compared",
+             place_url(d->place));
 }
 
 void failure_note(struct failure *f, int rc)
@@ -200,8 +213,10 @@ static int steps(struct dedup *d, const char *url)
     if (!rc) rc = dedup_pairs(d);
     if (rc || d->task.count > 1) return rc;
     rc = open_again(d, url);
+    if (!rc && !d->o->dry_run) rc = dedup_drop_nemo(d);
     if (!rc) rc = dedup_eps(d);
     if (!rc && d->o->layout == LAYOUT_AS_NEMO && !d->o->dry_run) rc = dedup_nemo(d);
+    if (!rc && d->redone) dedup_warn_of_filter(d);
     if (!rc && !d->redone) log_info("nothing was computed again");
     return rc;
 }

@@ -82,7 +82,9 @@ struct dedup {
     int64_t live_rows;
     const char *phase; /* what dedup_progress tells of, since when, and from which share on */
     double phase_began, phase_share;
-    int64_t redone; /* products that had to be made */
+    int64_t redone;  /* products that had to be made */
+    int warned;      /* of the filter */
+    int other_pairs; /* those of the place are not of these options: a dry run left them alone */
 };
 
 /* The steps, each in a file of its name. */
@@ -90,8 +92,12 @@ int dedup_clusters(struct dedup *d);
 int dedup_pairs(struct dedup *d);
 int dedup_eps(struct dedup *d);
 int dedup_nemo(struct dedup *d);
+/* Remove the files of an earlier --layout nemo, unless they say what this run says. */
+int dedup_drop_nemo(struct dedup *d);
 
 int dedup_open_rows(struct dedup *d);
+/* Once, when something is computed: all rows are compared, although a filter has dropped some. */
+void dedup_warn_of_filter(struct dedup *d);
 void dedup_begin(struct dedup *d, const char *product); /* of a step that takes its time */
 /* A line of progress (share < 0: it is not known), the live file now and then, and ERR_STOPPED when
  * a signal has come. */
@@ -114,6 +120,9 @@ int product_done(struct receipt *out, struct place *p, const char *product, cons
                  const struct receipt_files *inputs, int64_t partition, int64_t partitions);
 int product_claim(struct run *run, struct dedup *d, const char *product, int64_t partitions,
                   enum run_mode mode);
+/* Is it there with other options, and do finished lists stand on it? A dry run leaves it alone. */
+int product_stands(const struct run *run, struct place *p, const char *product);
+int product_refuse_dry_run(const struct dedup *d, const char *product); /* ERR_STALE */
 /* Begin a receipt: what stood there before is gone. */
 int product_begin(struct receipt *out, struct place *p, const char *product, const struct run *run,
                   const struct receipt_files *inputs, int64_t partition, int64_t partitions);

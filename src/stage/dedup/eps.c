@@ -48,6 +48,11 @@ int eps_count(struct eps_table *t, struct dedup *d, const double *eps, int count
         t->eps[e] = eps[e];
         limit[e] = pairs_limit(eps[e]);
     }
+    if (d->other_pairs) {
+        t->total = d->found.good;
+        t->count = count;
+        return greedy_count(d, eps, count, t->removed);
+    }
     for (int64_t i = 0; i < sidecars_count(d->sidecars) && !rc; i++)
         if (sidecars_rows(d->sidecars, i) > 0) rc = count_part(t, d, limit, i);
     if (!rc && t->total != d->found.good)
@@ -57,6 +62,17 @@ int eps_count(struct eps_table *t, struct dedup *d, const double *eps, int count
         rc = greedy_count(d, eps + 1, count - 1, t->removed + 1);
         t->count = count;
     }
+    return rc;
+}
+
+/* At an eps that is not the one of the pairs. */
+static int count_one(int64_t *removed, struct dedup *d, double eps)
+{
+    struct eps_table t;
+    *removed = 0;
+    if (d->set.greedy) return greedy_count(d, &eps, 1, removed);
+    int rc = eps_count(&t, d, &eps, 1);
+    if (!rc) *removed = t.removed[0];
     return rc;
 }
 
@@ -78,9 +94,9 @@ static const char *grouped(char out[32], int64_t n)
  * the ids listed for removal as well: the two mistakes hide each other, so all four are told. */
 static int warn(struct dedup *d, const struct eps_table *t)
 {
-    double eps = t->eps[0], meant[1];
+    double eps = t->eps[0];
     char text[32], other[32], n[4][32], all[32];
-    struct eps_table repaired;
+    int64_t repaired;
     if (eps <= 0.5) return 0;
     eps_text(text, eps);
     eps_text(other, 1 - eps);
@@ -89,13 +105,11 @@ static int warn(struct dedup *d, const struct eps_table *t)
     log_warn("eps %s removes every image with a neighbour of cosine >= %s: %s of %s; did you mean "
              "similarity %s, that is eps %s?",
              text, other, n[0], all, text, other);
-    if (d->set.greedy) return 0;
-    meant[0] = 1 - eps;
-    int rc = eps_count(&repaired, d, meant, 1);
+    int rc = count_one(&repaired, d, 1 - eps);
     if (rc) return rc;
     grouped(n[1], t->total - t->removed[0]);
-    grouped(n[2], repaired.removed[0]);
-    grouped(n[3], t->total - repaired.removed[0]);
+    grouped(n[2], repaired);
+    grouped(n[3], t->total - repaired);
     log_warn("NeMo Curator's Slurm guide sets eps like that and also keeps the ids that are listed "
              "for removal. Images kept of %s: as the guide runs (eps %s, mask inverted) %s; mask "
              "repaired %s; eps repaired (%s) %s; both repaired %s. darkroom obeys eps %s with the "

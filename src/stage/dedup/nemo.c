@@ -15,6 +15,7 @@
 
 #define FOLDER    "dedup/nemo/clustering_results/"
 #define CENTROIDS FOLDER "kmeans_centroids.npy"
+#define RUN       "_darkroom/" DEDUP_NEMO "/run.json"
 
 struct copying {
     struct dedup *d;
@@ -251,29 +252,50 @@ static int write_all(struct copying *c)
     return rc;
 }
 
-/* Files of an earlier layout would be taken for ours: NeMo reads whatever is in the folder. */
-static int remove_old(struct dedup *d)
+/* A file, and the folder it alone was in. */
+static int remove_alone(struct place *p, struct str *name)
 {
-    struct run old = {0};
-    struct str name = {0};
+    int rc = place_remove(p, name->p);
+    *strrchr(name->p, '/') = 0;
+    return rc ? rc : place_remove_folder(p, name->p);
+}
+
+/* Innermost first. */
+static int remove_folders(struct place *p)
+{
+    static const char *const folder[] = {FOLDER "embs_by_nearest_center",
+                                         FOLDER "semdedup_pruning_tables",
+                                         "dedup/nemo/clustering_results", "dedup/nemo"};
     int rc = 0;
-    if (run_load(&old, d->place, DEDUP_NEMO)) return 0;
-    const char *clusters = run_get(&old, "clusters"), *eps = run_get(&old, "eps");
+    for (size_t i = 0; i < sizeof folder / sizeof *folder && !rc; i++)
+        rc = place_remove_folder(p, folder[i]);
+    return rc;
+}
+
+/* Files of an earlier layout would be taken for ours: NeMo reads whatever is in the folder.
+ * run.json goes last: it says which files there may be. */
+static int remove_old(struct dedup *d, const struct run *old)
+{
+    struct str name = {0};
+    const char *clusters = run_get(old, "clusters"), *eps = run_get(old, "eps");
     int64_t n = clusters ? strtoll(clusters, NULL, 10) : 0;
+    int rc = receipt_remove(d->place, DEDUP_NEMO, 0, 1);
     for (int64_t k = 0; k < n && !rc; k++) {
         name_rows(&name, k);
-        rc = place_remove(d->place, name.p);
+        rc = remove_alone(d->place, &name);
         name_table(&name, k);
         if (!rc) rc = place_remove(d->place, name.p);
     }
     if (eps && !strchr(eps, '/')) {
         name_ids(&name, eps);
-        if (!rc) rc = place_remove(d->place, name.p);
+        if (!rc) rc = remove_alone(d->place, &name);
         name_summary(&name, eps);
         if (!rc) rc = place_remove(d->place, name.p);
     }
+    if (!rc) rc = place_remove(d->place, CENTROIDS);
+    if (!rc) rc = remove_folders(d->place);
+    if (!rc) rc = place_remove(d->place, RUN);
     str_release(&name);
-    run_release(&old);
     return rc;
 }
 
@@ -294,8 +316,7 @@ static int open_all(struct copying *c)
 static int make(struct dedup *d, struct run *run, const struct receipt_files *inputs)
 {
     struct copying c = {.d = d};
-    int rc = remove_old(d);
-    if (!rc) rc = product_claim(run, d, DEDUP_NEMO, 1, RUN_REPLACE);
+    int rc = product_claim(run, d, DEDUP_NEMO, 1, RUN_REPLACE);
     if (!rc) dedup_begin(d, DEDUP_NEMO);
     if (!rc) rc = open_all(&c);
     if (!rc) rc = product_begin(&c.receipt, d->place, DEDUP_NEMO, run, inputs, 0, 1);
@@ -315,30 +336,60 @@ static int make(struct dedup *d, struct run *run, const struct receipt_files *in
     return rc;
 }
 
-static int same_field(const struct run *a, const struct run *b, const char *name)
+/* ---- the run ---- */
+
+static int is_same(const struct run *a, const struct run *b)
 {
-    const char *x = run_get(a, name), *y = run_get(b, name);
-    return x && y && !strcmp(x, y);
+    for (size_t i = 0; i < a->count; i++) {
+        const char *was = run_get(b, a->field[i].name);
+        if (!was || strcmp(was, a->field[i].value)) return 0;
+    }
+    return 1;
+}
+
+/* What the files would be made with and from; *old: what is there, and whether it is just that. */
+static int compare(struct run *run, struct receipt_files *inputs, struct run *old, int *done,
+                   struct dedup *d)
+{
+    struct receipt r;
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)d->found.clusters);
+    run_add(run, "clusters", text);
+    eps_text(text, d->set.eps[0]);
+    run_add(run, "eps", text);
+    files_copy(inputs, &d->found.source);
+    int rc = sidecars_note_all(inputs, d->sidecars, SIDE_ASSIGN);
+    *done = !rc && place_exists(d->place, RUN, NULL) && !run_load(old, d->place, DEDUP_NEMO) &&
+            is_same(run, old) && product_done(&r, d->place, DEDUP_NEMO, old, inputs, 0, 1);
+    if (*done) receipt_release(&r);
+    return rc;
+}
+
+int dedup_drop_nemo(struct dedup *d)
+{
+    struct run run = {0}, old = {0};
+    struct receipt_files inputs = {0};
+    int done, rc;
+    if (!place_exists(d->place, RUN, NULL)) return 0;
+    rc = compare(&run, &inputs, &old, &done, d);
+    if (!rc && !done && old.count) {
+        rc = remove_old(d, &old);
+        if (!rc && d->o->layout != LAYOUT_AS_NEMO)
+            log_info("dedup/nemo was of other clusters, pairs or another eps and is removed; "
+                     "--layout nemo writes it again");
+    }
+    files_release(&inputs);
+    run_release(&run);
+    run_release(&old);
+    return rc;
 }
 
 int dedup_nemo(struct dedup *d)
 {
     struct run run = {0}, old = {0};
     struct receipt_files inputs = {0};
-    struct receipt r;
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)d->found.clusters);
-    run_add(&run, "clusters", text);
-    eps_text(text, d->set.eps[0]);
-    run_add(&run, "eps", text);
-    files_copy(&inputs, &d->found.source);
-    int rc = sidecars_note_all(&inputs, d->sidecars, SIDE_ASSIGN);
-    int there = !run_load(&old, d->place, DEDUP_NEMO) && same_field(&run, &old, "clusters") &&
-                same_field(&run, &old, "eps");
-    if (!rc && there && product_done(&r, d->place, DEDUP_NEMO, &old, &inputs, 0, 1))
-        receipt_release(&r);
-    else if (!rc)
-        rc = make(d, &run, &inputs);
+    int done, rc = compare(&run, &inputs, &old, &done, d);
+    if (!rc && !done) rc = make(d, &run, &inputs);
     files_release(&inputs);
     run_release(&run);
     run_release(&old);

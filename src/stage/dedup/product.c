@@ -52,6 +52,30 @@ int product_claim(struct run *run, struct dedup *d, const char *product, int64_t
     return run_claim(run, d->place, product, mode);
 }
 
+int product_stands(const struct run *run, struct place *p, const char *product)
+{
+    struct run old = {0};
+    struct receipt lists = {0};
+    int finished = !receipt_load(&lists, p, DEDUP_EPS, 0, 1);
+    int differs = 0;
+    receipt_release(&lists);
+    if (finished && !run_load(&old, p, product))
+        for (size_t i = 0; i < run->count && !differs; i++) {
+            const char *was = run_get(&old, run->field[i].name);
+            differs = !was || strcmp(was, run->field[i].value);
+        }
+    run_release(&old);
+    return differs;
+}
+
+int product_refuse_dry_run(const struct dedup *d, const char *product)
+{
+    return err_set(ERR_STALE,
+                   "%s: --dry-run replaces nothing, and %s was made with other options for the "
+                   "result that is there; leave --dry-run out, or try them in another place",
+                   place_url(d->place), product);
+}
+
 int product_begin(struct receipt *out, struct place *p, const char *product, const struct run *run,
                   const struct receipt_files *inputs, int64_t partition, int64_t partitions)
 {
