@@ -249,6 +249,17 @@ static int run_steps(struct curation *c)
     return worst;
 }
 
+/* --strict refuses before anything is read. */
+static int check_eps(const char *text)
+{
+    double eps = text ? strtod(text, NULL) : 0;
+    if (!(eps > 0.5)) return 0;
+    return err_set(ERR_USAGE,
+                   "--strict: eps %s is a distance and would remove every picture with a neighbour "
+                   "of cosine >= %g; similarity %s is eps %g",
+                   text, 1 - eps, text, 1 - eps);
+}
+
 static int curate_run(void *opts, const char **args, int nargs)
 {
     struct curation c = {.o = opts};
@@ -266,12 +277,7 @@ static int curate_run(void *opts, const char **args, int nargs)
     if (!rc && strcmp(c.o->common.task, "0/1"))
         rc = err_set(ERR_USAGE, "curate runs whole; --task goes with its steps, which "
                                 "--print-config shows");
-    if (!rc && c.o->strict && c.plan.extract && atof(c.plan.extract) > 0.5)
-        rc = err_set(ERR_USAGE,
-                     "--strict: eps %s is a distance and would remove every picture with a "
-                     "neighbour of cosine >= %g; similarity %s is eps %g",
-                     c.plan.extract, 1 - atof(c.plan.extract), c.plan.extract,
-                     1 - atof(c.plan.extract));
+    if (!rc && c.o->strict) rc = check_eps(c.plan.extract);
     if (!rc) prepare(&c);
     if (!rc && c.o->print_config)
         print_plan(&c);
