@@ -429,6 +429,12 @@ def test_thresholds_agree_with_the_filter(shards, tmp_path):
     assert [r["rule"] for r in d["rules"]] == ["(aspect <= 1.3 or n > 3)", "x_score > 0.1"] and d["scores"]["x_score"]["passing"] == 12
 
 
+def test_a_threshold_beyond_all_values_is_named(tmp_path):
+    place = small(tmp_path / "p").scored(x_score=np.linspace(0, 1e-5, 20))
+    place.filtered([True] * 20, [""] * 20, "x_score < 0.2")
+    assert report(place.path).has("The threshold < 0.2 lies above all values")
+
+
 def test_null_reasons(tmp_path):
     place = small(tmp_path / "p").scored(x_score=[np.nan] * 5 + list(range(15)))
     darkroom("filter", place.path, "--where", "x_score >= 10", check=0)

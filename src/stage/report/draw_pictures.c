@@ -47,7 +47,12 @@ static void draw_passing(struct str *out, const struct measure *m)
     html_percent(out, m->passing, m->values);
     html_put(out, "), ");
     html_count(out, m->values - m->passing);
-    html_put(out, m->similarity ? " go.</p>\n" : " do not.</p>\n");
+    html_put(out, m->similarity ? " go." : " do not.");
+    for (int c = 0; c < m->cuts; c++)
+        if (m->cut[c].value < m->min || m->cut[c].value > m->max)
+            html_put(out, " The threshold %s lies %s all values, outside the picture.",
+                     m->cut[c].name, m->cut[c].value < m->min ? "below" : "above");
+    html_put(out, "</p>\n");
 }
 
 void draw_histogram(struct str *out, const struct measure *m, const char *title)
