@@ -153,7 +153,7 @@ TEST(filter_and_dedup_leave_survivors)
     struct run filter, dedup;
     check(p, 0, 0);
     claim(&filter, p, "filter");
-    refuse(p, "run filter to its end");
+    refuse(p, "run darkroom filter to its end");
     for (int i = 0; i < PARTS; i++) put_keep(p, &filter, i, rows_of[i]);
     check(p, 1, 0);
     claim(&dedup, p, "dedup-eps");
