@@ -246,7 +246,7 @@ def test_nothing_is_kept(world, place, tmp_path):
     darkroom("verify", tmp_path / "out", check=0)
     export(world[0], place, tmp_path / "out")
     darkroom("filter", place, "--where", "n < 2", check=0)
-    assert "samples was '0', now '2'" in export(world[0], place, tmp_path / "out", check=7).stderr
+    assert "before: filter changed since" in export(world[0], place, tmp_path / "out", check=7).stderr
     export(world[0], place, tmp_path / "out", "--force-new-run")
     assert keys(tmp_path / "out") == ["000000000", "000000001"]
 
