@@ -77,6 +77,7 @@ def make(place, shards):
     places.write_live(P.path, "embed", samples=n, rows=n, seconds=5000.0, bottleneck="device", inputs=str(shards))
     for p in range(SHARDS):
         make_shard(shards / f"{p:05d}.tar", keys[p * per:(p + 1) * per], rng)
+    P.made_from(shards)
 
 
 def run(*args):

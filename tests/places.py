@@ -81,6 +81,18 @@ class Place:
             write_receipt(self.path, "embed", p, self.digits, self.embed, self.counts[p], outs, count)
         return self
 
+    def made_from(self, shards):
+        """Shard p of that folder is what partition p was embedded from."""
+        for p, _ in self.parts():
+            receipt = self.path / f"_darkroom/embed/{p:0{self.digits}d}.json"
+            tar = shards / f"{p:05d}.tar"
+            if not tar.exists():
+                continue
+            about = json.loads(receipt.read_text())
+            about["inputs"] = [{"name": tar.name, "size": tar.stat().st_size, "sha256": ""}]
+            receipt.write_text(json.dumps(about))
+        return self
+
     def product(self, product, kind, columns, stem=None, **run):
         print_ = write_run(self.path, product, **run, partitions=len(self.counts))
         for p, s in self.parts():

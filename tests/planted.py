@@ -58,3 +58,4 @@ class Planted:
             for p in range(parts):
                 mine = [i for i in range(n) if shard[i] == f"{p:05d}.tar"]
                 write_tar(shards / f"{p:05d}.tar", [(self.keys[i], {"txt": b"c", "jpg": picture(i, 60 + i % 9, 50)}) for i in mine])
+            self.place.made_from(shards)

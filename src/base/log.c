@@ -37,14 +37,23 @@ static void erase(void)
     drawn = 0;
 }
 
+/* Names come from outside: control characters, also the second set that begins with C2 in UTF-8,
+ * do not reach a terminal. */
+static void make_plain(char *line)
+{
+    for (unsigned char *c = (unsigned char *)line; *c; c++) {
+        if (*c < ' ' || *c == 127) *c = '?';
+        if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) c[0] = c[1] = '?';
+    }
+}
+
 static PRINTF_LIKE(1, 0) void say(const char *fmt, va_list ap)
 {
     pthread_mutex_lock(&lock);
     erase();
     char line[4096];
     vsnprintf(line, sizeof line, fmt, ap);
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?'; /* names come from outside */
+    make_plain(line);
     fprintf(stderr, "darkroom: %s\n", line);
     pthread_mutex_unlock(&lock);
 }
@@ -119,8 +128,7 @@ void log_result(const char *fmt, ...)
     int n = vasprintf(&line, fmt, ap);
     va_end(ap);
     if (n < 0) return;
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    make_plain(line);
     pthread_mutex_lock(&lock);
     erase();
     puts(line);

@@ -209,6 +209,7 @@ int main(int argc, char **argv)
     hold_standard_files();
     signal(SIGBUS, on_bus_error);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write */
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
         print_help(NULL);
         return argc < 2 ? 2 : 0;

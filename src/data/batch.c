@@ -214,6 +214,11 @@ static int bind(struct batch *b, struct wanted *w, const struct column_info *inf
         return 0;
     }
     w->stored = (enum column_type)type;
+    if (w->stored != info->type && info->type != COLUMN_STRING &&
+        !(w->stored == COLUMN_INT && info->type == COLUMN_REAL))
+        return err_set(ERR_INPUT, "partition %lld: column %s holds %s, not %s",
+                       (long long)sidecars_number(s, i), info->name, column_type_name(w->stored),
+                       column_type_name(info->type));
     parquet_select(t->reader, (size_t)w->col);
     t->selected++;
     if (w->stored != info->type) w->wide = mem_alloc(BATCH_ROWS * sizeof(struct parquet_slice));

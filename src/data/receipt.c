@@ -99,6 +99,18 @@ static int run_differs(const struct run *ours, const struct run *theirs, struct 
                    place_url(p));
 }
 
+/* Receipts can be edited: a product's receipt removes only files of that product's folders. */
+static int is_product_file(const char *product, const char *name)
+{
+    static const char *const own[][2] = {
+        {"embed", "img_emb/"}, {"embed", "text_emb/"}, {"embed", "metadata/"}, {"embed", "errors/"},
+        {"score", "scores/"},  {"filter", "keep/"},    {"export", "export/"}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strcmp(product, own[i][0]) && str_starts(name, own[i][1])) return 1;
+    if (str_starts(product, "dedup")) return str_starts(name, "dedup/");
+    return !strcmp(product, "export") && !strchr(name, '/');
+}
+
 /* The files a receipt names, then the receipt itself. */
 static int drop_receipt(struct place *p, const char *product, const char *name)
 {
@@ -110,7 +122,8 @@ static int drop_receipt(struct place *p, const char *product, const char *name)
     if (end != name && !strcmp(end, ".json")) {
         int unread = receipt_load(&r, p, product, partition, (int)(end - name));
         for (size_t i = 0; !unread && i < r.outputs.count && !rc; i++)
-            rc = place_remove(p, r.outputs.file[i].name);
+            if (is_product_file(product, r.outputs.file[i].name))
+                rc = place_remove(p, r.outputs.file[i].name);
         receipt_release(&r);
     }
     str_printf(&path, "_darkroom/%s/%s", product, name);

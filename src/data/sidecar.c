@@ -47,6 +47,19 @@ const char *layout_name(enum layout layout)
 
 /* ---- our own layout ---- */
 
+/* A receipt may come from anyone. Its files are there with the sizes it names, so no more rows can
+ * be than its embeddings have numbers. */
+static int check_rows(const struct sidecars *s, const struct receipt *r)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < r->outputs.count; i++)
+        if (str_ends(r->outputs.file[i].name, ".npy") && r->outputs.file[i].size / 2 > most)
+            most = r->outputs.file[i].size / 2;
+    if (!most || (uint64_t)r->rows <= most) return 0; /* none: check_total bounds them */
+    return err_set(ERR_STALE, "%s: the receipt of partition %lld claims more rows than there are",
+                   place_url(s->place), (long long)r->partition);
+}
+
 static void load_receipt(struct sidecars *s, int64_t number)
 {
     vec_push(s->part, s->count, s->cap);
@@ -57,6 +70,7 @@ static void load_receipt(struct sidecars *s, int64_t number)
     if (!rc && strcmp(p->receipt.fingerprint, s->embed.fingerprint))
         rc = err_set(ERR_STALE, "partition %lld: its receipt is of another run", (long long)number);
     if (!rc) rc = receipt_check(&p->receipt, s->place, 0);
+    if (!rc) rc = check_rows(s, &p->receipt);
     if (rc == ERR_STALE) log_warn("%s; as if not embedded", err_text());
     p->rows = rc ? -1 : p->receipt.rows;
 }
@@ -192,6 +206,32 @@ static int check_numbers(const struct sidecars *s)
     return 0;
 }
 
+/* Partitions of which only the other files are there: a copy that is not whole must not pass for
+ * one that is. */
+static int add_missing(struct sidecars *s, enum sidecar kind)
+{
+    const struct kind *k = &kinds[kind];
+    size_t known = s->count;
+    struct names n = {0};
+    struct str stem = {0};
+    str_printf(&stem, "%s_", k->stem);
+    int rc = place_list(s->place, k->folder, &n);
+    for (size_t i = 0; i < n.count && !rc; i++) {
+        int64_t number;
+        int digits;
+        struct part key = {0};
+        if (!number_in(&number, &digits, n.list[i], stem.p, k->ext)) continue;
+        key.number = number;
+        if (bsearch(&key, s->part, known, sizeof *s->part, by_number)) continue;
+        log_warn("%s/%s/%s has no embeddings beside it", place_url(s->place), k->folder, n.list[i]);
+        add_part(s, number);
+    }
+    qsort(s->part, s->count, sizeof *s->part, by_number);
+    str_release(&stem);
+    names_release(&n);
+    return rc;
+}
+
 static int open_foreign(struct sidecars *s)
 {
     int rc = open_retrieval(s, SIDE_IMAGE);
@@ -205,7 +245,24 @@ static int open_foreign(struct sidecars *s)
                        place_url(s->place));
     if (rc) return rc;
     qsort(s->part, s->count, sizeof *s->part, by_number);
-    return check_numbers(s);
+    rc = check_numbers(s);
+    if (!rc && s->layout == LAYOUT_RETRIEVAL) rc = add_missing(s, SIDE_TEXT);
+    if (!rc && s->layout == LAYOUT_RETRIEVAL) rc = add_missing(s, SIDE_METADATA);
+    return rc;
+}
+
+enum { ROWS_BITS = 36 }; /* of a place: sums and bit sets of rows stay far from any limit */
+
+static int check_total(const struct sidecars *s)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        uint64_t rows = s->part[i].rows > 0 ? (uint64_t)s->part[i].rows : 0;
+        if (rows >> ROWS_BITS || (total += rows) >> ROWS_BITS)
+            return err_set(ERR_INPUT, "%s claims more than 2^%d rows", place_url(s->place),
+                           ROWS_BITS);
+    }
+    return 0;
 }
 
 int sidecars_open(struct sidecars **out, const char *url)
@@ -217,6 +274,7 @@ int sidecars_open(struct sidecars **out, const char *url)
         rc = open_own(s);
     else if (!rc)
         rc = open_foreign(s);
+    if (!rc) rc = check_total(s);
     for (int k = SIDE_SCORES; k <= SIDE_ASSIGN && !rc; k++) {
         struct str name = {0};
         str_printf(&name, "_darkroom/%s/run.json", kinds[k].product);

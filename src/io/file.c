@@ -11,7 +11,7 @@
 
 static int open_regular(int *fd, struct stat *st, const char *path)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of that name does not hang us */
     if (*fd < 0) return err_set(ERR_INPUT, "%s: %s", path, strerror(errno));
     if (!fstat(*fd, st) && S_ISREG(st->st_mode)) return 0;
     close(*fd);

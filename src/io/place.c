@@ -204,6 +204,8 @@ static int is_leftover(int folder, const char *name)
     size_t n = strlen(name), h = strlen(host);
     const char *pid = n > 4 ? name + n - 4 : name;
     while (pid > name && pid[-1] != '.') pid--;
+    if (!strspn(pid, "0123456789") || strcmp(pid + strspn(pid, "0123456789"), ".tmp"))
+        return 0; /* not a name of ours */
     if (pid <= name + h || strncmp(pid - 1 - h, host, h))
         return !fstatat(folder, name, &st, 0) && time(NULL) - st.st_mtime > 86400;
     long id = strtol(pid, NULL, 10);
@@ -275,7 +277,9 @@ int place_create(struct place *p, const char *name, struct sink **out)
     s->temp = str_steal(&temp);
     int rc = make_folders(s->path);
     if (!rc) {
-        s->fd = open(s->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        unlink(
+            s->temp); /* of a process of our number before us; or someone's link, never followed */
+        s->fd = open(s->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (s->fd < 0) rc = fail_output(s->temp);
     }
     if (rc) {

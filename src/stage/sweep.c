@@ -258,7 +258,7 @@ int sweep_judge(const struct sweep *s)
 {
     if (!s->missing) return 0;
     log_warn(
-        "%lld partition%s of this task not embedded yet; run embed to its end, then this again",
-        (long long)s->missing, s->missing == 1 ? " is" : "s are");
+        "%lld partition%s of this task %s not embedded yet; run embed to its end, then this again",
+        (long long)s->missing, s->missing == 1 ? "" : "s", s->missing == 1 ? "is" : "are");
     return 3;
 }

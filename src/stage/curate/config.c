@@ -10,6 +10,7 @@
 #include "data/expr/expr.h"
 #include "io/file.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,8 +151,8 @@ void plan_release(struct plan *p)
 static int is_number(const char *text)
 {
     char *end;
-    strtod(text, &end);
-    return end != text && !*end;
+    double v = strtod(text, &end);
+    return end != text && !*end && isfinite(v);
 }
 
 static int truth(int *out, const char *text)

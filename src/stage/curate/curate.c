@@ -123,6 +123,15 @@ static int step_has(enum step step, const char *name)
     return opt_find(&set, name, strlen(name)) != NULL;
 }
 
+static int is_our_export(const char *folder)
+{
+    struct str run = {0};
+    str_printf(&run, "%s/_darkroom/export/run.json", folder);
+    int yes = file_exists(run.p) == 1;
+    str_release(&run);
+    return yes;
+}
+
 static void add_own(struct curation *c, enum step step)
 {
     struct plan *p = &c->plan;
@@ -131,7 +140,7 @@ static void add_own(struct curation *c, enum step step)
     if (c->o->strict && step_has(step, "strict")) plan_word(p, step, "--strict");
     /* The folder that curate made for itself follows the rest; one that was named is asked about.
      */
-    int own_folder = step == STEP_EXPORT && !c->o->output && !p->out;
+    int own_folder = step == STEP_EXPORT && !c->o->output && !p->out && is_our_export(c->out.p);
     if (own_folder || (c->o->force_new_run && step_has(step, "force-new-run")))
         plan_word(p, step, "--force-new-run");
     if (c->o->max_bad && step == STEP_EMBED) plan_word(p, step, "--max-bad=%s", c->o->max_bad);

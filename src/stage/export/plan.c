@@ -185,13 +185,16 @@ static int check_out(const struct exporter *x, const char *out)
     if (same_folder(out, place_url(sidecars_place(x->sidecars))))
         return err_set(ERR_USAGE, "%s: OUT must be another folder than PLACE", out);
     for (size_t i = 0; i < x->inputs.names.count && !rc; i++) {
-        const char *name = x->inputs.names.list[i], *slash = strrchr(name, '/');
+        const char *name = x->inputs.names.list[i];
         if (source_is_pipe(name)) continue;
+        char *real = realpath(name, NULL); /* a shard may be a link into OUT */
+        const char *at = real ? real : name, *slash = strrchr(at, '/');
         str_clear(&folder);
         if (x->inputs.format == INPUT_FILES)
             str_puts(&folder, name);
         else
-            str_add(&folder, slash ? name : ".", slash ? (size_t)(slash - name) + 1 : 1);
+            str_add(&folder, slash ? at : ".", slash ? (size_t)(slash - at) + 1 : 1);
+        free(real);
         if (last.p && !strcmp(last.p, folder.p)) continue;
         if (same_folder(out, folder.p))
             rc = err_set(ERR_USAGE, "%s: OUT must be another folder than that of the shards", out);

@@ -260,7 +260,11 @@ static int score_rows(struct scorer *s, struct worker *w, struct sweep_part *par
     int64_t n;
     int rc;
     while (!(rc = table_next(t, STEP_ROWS, &n))) {
-        rc = head_run(w->runner, w->scores, at, e->half ? F16 : F32, n);
+        if (e->dim)
+            rc = head_run(w->runner, w->scores, at, e->half ? F16 : F32, n);
+        else /* lists that are all null */
+            for (size_t k = 0; k < s->count; k++)
+                for (int64_t i = 0; i < n; i++) w->scores[k][i] = NAN;
         if (!rc) rc = table_put(t, w->scores);
         if (rc) return rc;
         count_scores(s, w->scores, n);
@@ -275,7 +279,7 @@ static int check_width(const struct scorer *s, const struct embeddings *e, int64
 {
     struct str name = {0};
     int rc = 0;
-    if (!e->rows || e->dim == s->width) return 0;
+    if (!e->rows || !e->dim || e->dim == s->width) return 0;
     sidecars_name(&name, s->sidecars, SIDE_IMAGE, index);
     rc = err_set(ERR_INPUT, "%s/%s has width %d, but %s %d: they are of different models",
                  place_url(sidecars_place(s->sidecars)), name.p, e->dim, s->width_from, s->width);

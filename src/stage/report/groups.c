@@ -93,9 +93,10 @@ static uint64_t root_of(struct forest *f, uint64_t node)
 {
     for (int steps = 0; steps < 1 << 20; steps++) {
         uint64_t *up = table_at(&f->parent, node, 0);
-        if (!up) return node;
+        if (!up || *up == node) return node;
         uint64_t *over = table_at(&f->parent, *up, 0);
-        if (!over) return *up;
+        if (!over || *over == *up) return *up;
+        if (*over == node) return *up = node; /* a circle of ids that stand for several rows */
         node = *up = *over;
     }
     return node;

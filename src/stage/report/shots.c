@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { TEXT_MAX = 4096 }; /* of a caption or path that is kept */
 
@@ -193,6 +194,22 @@ static void find_given(struct finder *f, int i)
     if (path) add_job(f, path, 0, i);
 }
 
+/* A place may come from anyone, and its files may name any file here: a shard is opened unasked
+ * only when embed's receipt knows it, by name and size. */
+static int is_input(const struct report *r, const struct shot *s, const char *path)
+{
+    const struct receipt *receipt = sidecars_receipt(r->sidecars, s->part);
+    struct stat st;
+    if (!receipt) return sidecars_layout(r->sidecars) == LAYOUT_NEMO;
+    if (stat(path, &st)) return 0;
+    for (size_t i = 0; i < receipt->inputs.count; i++)
+        if (strlen(receipt->inputs.file[i].name) == s->shard.n &&
+            !memcmp(receipt->inputs.file[i].name, s->shard.p, s->shard.n) &&
+            receipt->inputs.file[i].size == (uint64_t)st.st_size)
+            return 1;
+    return 0;
+}
+
 /* In the folder where embed found its inputs, or beside NeMo's tables. */
 static void find_near(struct finder *f, int i)
 {
@@ -209,6 +226,7 @@ static void find_near(struct finder *f, int i)
         str_printf(&path, "%s/%s", *s->shard.p == '/' ? "" : f->folder, s->shard.p);
     }
     int kind = path.len ? file_exists(path.p) : 0;
+    if (kind == 1 && !is_input(f->r, s, path.p)) kind = 0;
     if (kind == 1) add_job(f, path.p, 0, i);
     if (kind == 2) find_picture_file(f, i, path.p);
     str_release(&path);
