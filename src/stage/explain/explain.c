@@ -401,25 +401,15 @@ static int tell_row(struct report *r, const char *key, const struct hit *h)
 
 /* ---- samples that have no row ---- */
 
-static int tell_errors(struct report *r, const char *key, int64_t *told)
+struct errors_of {
+    const char *key;
+    int64_t *told;
+};
+
+static int tell_file(void *arg, struct parquet_reader *t, int64_t partition)
 {
-    struct place *p = sidecars_place(r->sidecars);
-    struct str name = {0};
-    int rc = 0;
-    for (int64_t i = 0; i < sidecars_count(r->sidecars) && !rc; i++) {
-        struct file_map m = {0};
-        struct parquet_reader *t = NULL;
-        sidecars_name(&name, r->sidecars, SIDE_ERRORS, i);
-        if (!place_exists(p, name.p, NULL)) continue;
-        rc = place_map(p, name.p, &m);
-        if (!rc) rc = parquet_open(&t, m.p, m.n);
-        if (!rc) rc = story_errors(t, key, sidecars_number(r->sidecars, i), told);
-        if (rc) rc = err_wrap(rc, "%s/%s", place_url(p), name.p);
-        parquet_close(t);
-        file_unmap(&m);
-    }
-    str_release(&name);
-    return rc;
+    struct errors_of *e = arg;
+    return story_errors(t, e->key, partition, e->told);
 }
 
 static int explain_run(void *options, const char **args, int nargs)
@@ -435,7 +425,7 @@ static int explain_run(void *options, const char **args, int nargs)
     if (!rc) rc = find_rows(s);
     for (int64_t i = 0; i < s->hits && i < HITS_MAX && !rc; i++)
         rc = tell_row(r, args[1], &s->hit[i]);
-    if (!rc) rc = tell_errors(r, args[1], &told);
+    if (!rc) rc = report_errors(r, tell_file, &(struct errors_of){args[1], &told});
     if (!rc && s->hits > HITS_MAX)
         log_warn("%" PRId64 " rows have this key; the first %d are shown", s->hits, HITS_MAX);
     if (!rc && !s->hits && !told) rc = unknown_key(s);

@@ -27,8 +27,10 @@ static struct text copy(const struct parquet_values *v, size_t i)
     return text_copy(none ? "" : v->slices[i].p, none ? 0 : v->slices[i].n, TEXT_MAX);
 }
 
-static int read_file(struct report *r, struct parquet_reader *t)
+static int read_file(void *arg, struct parquet_reader *t, int64_t partition)
 {
+    struct report *r = arg;
+    (void)partition;
     static const char *const names[] = {"status", "key", "shard", "message"};
     const struct parquet_values *v[4];
     int col[4], rc;
@@ -60,7 +62,7 @@ static int by_count(const void *a, const void *b)
     return strcmp(x->status, y->status);
 }
 
-int report_faults(struct report *r)
+int report_errors(struct report *r, errors_fn *fn, void *arg)
 {
     struct place *p = sidecars_place(r->sidecars);
     struct str name = {0};
@@ -73,12 +75,18 @@ int report_faults(struct report *r)
         if (!place_exists(p, name.p, NULL)) continue;
         rc = place_map(p, name.p, &m);
         if (!rc) rc = parquet_open(&t, m.p, m.n);
-        if (!rc) rc = read_file(r, t);
+        if (!rc) rc = fn(arg, t, sidecars_number(r->sidecars, i));
         if (rc) rc = err_wrap(rc, "%s/%s", place_url(p), name.p);
         parquet_close(t);
         file_unmap(&m);
     }
-    if (r->faults) qsort(r->fault, r->faults, sizeof *r->fault, by_count);
     str_release(&name);
+    return rc;
+}
+
+int report_faults(struct report *r)
+{
+    int rc = report_errors(r, read_file, r);
+    if (r->faults) qsort(r->fault, r->faults, sizeof *r->fault, by_count);
     return rc;
 }

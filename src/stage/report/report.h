@@ -90,7 +90,10 @@ int report_groups(struct report *r);  /* groups.c; before the tally */
 int dedup_finished(struct report *r); /* groups.c: are there tables to be believed? asked once */
 int report_pairs(struct report *r);   /* pairs.c; when groups and measures are known */
 int report_faults(struct report *r);  /* faults.c */
-void report_times(struct report *r);  /* times.c */
+/* faults.c: every file of errors/, also of partitions that are not done. */
+typedef int errors_fn(void *arg, struct parquet_reader *t, int64_t partition);
+int report_errors(struct report *r, errors_fn *fn, void *arg);
+void report_times(struct report *r);                              /* times.c */
 int report_add_shot(struct report *r, int64_t part, int64_t row); /* its number, or -1 */
 int report_shots(struct report *r);                               /* shots.c */
 void report_draw(struct str *out, const struct report *r);        /* draw.c */
