@@ -1,5 +1,5 @@
 /* Places, sinks, spills, receipts and runs in a folder of their own. */
-#include "test.h"
+#include "scratch_place.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "data/receipt.h"
@@ -9,23 +9,6 @@
 
 #include <signal.h>
 #include <sys/resource.h>
-
-static struct place *make(void)
-{
-    static char path[64];
-    struct place *p = NULL;
-    snprintf(path, sizeof path, "/tmp/darkroom-test-XXXXXX");
-    if (!mkdtemp(path) || place_open(&p, path, 1)) TEST_FAIL("no place: %s", err_text());
-    return p;
-}
-
-static void unmake(struct place *p)
-{
-    char cmd[128];
-    snprintf(cmd, sizeof cmd, "rm -rf %s", place_url(p));
-    CHECK_INT(system(cmd), 0);
-    place_close(p);
-}
 
 TEST(a_sink_is_invisible_until_committed)
 {

@@ -1,25 +1,8 @@
 /* Places of three layouts as partitions of rows, and their columns side by side. */
-#include "test.h"
+#include "scratch_place.h"
 #include "base/err.h"
 #include "data/batch.h"
 #include "format/npy.h"
-
-static struct place *make(void)
-{
-    static char path[64];
-    struct place *p = NULL;
-    snprintf(path, sizeof path, "/tmp/darkroom-test-XXXXXX");
-    if (!mkdtemp(path) || place_open(&p, path, 1)) TEST_FAIL("no place: %s", err_text());
-    return p;
-}
-
-static void unmake(struct place *p)
-{
-    char cmd[128];
-    snprintf(cmd, sizeof cmd, "rm -rf %s", place_url(p));
-    CHECK_INT(system(cmd), 0);
-    place_close(p);
-}
 
 static void put_npy(struct place *p, const char *name, int rows, float first)
 {
